@@ -338,7 +338,7 @@ function typed<Value>(_token: ExtensionToken<string, Value>, stored: unknown): V
 }
 
 /** Every token is a full one at run time; `AnyExtensionToken` only hides the invariant value type. */
-function asReadable(token: AnyExtensionToken): Token {
+export function asReadable(token: AnyExtensionToken): Token {
   return token as Token;
 }
 

@@ -102,6 +102,12 @@ export function sharedToken(id: string, parts: TokenParts): AnyExtensionToken {
   return token;
 }
 
+/** Makes one of the library's own tokens: shared between copies of the package, and refused by `insert` and `with`. */
+export function reservedToken<Id extends string, Value>(id: Id): ExtensionToken<Id, Value> {
+  const build: Build = () => sharedToken(id, { reserved: true });
+  return typedBuild<Id>(build)<Value>();
+}
+
 function createToken(id: string, parts: TokenParts): AnyExtensionToken {
   return Object.freeze({
     kind: "extension-token",

@@ -1,0 +1,63 @@
+import { ToolCallExtensionsError } from "../errors.ts";
+import type { Cancellation } from "../invocation/cancellation.ts";
+import type { JsonSchema } from "../tool/input-schema.ts";
+import type { Agent } from "./agent.ts";
+import type { Message, Model, ModelRequest, ModelResponse } from "./model.ts";
+
+export interface TurnQuestion {
+  readonly turn: number;
+  readonly messages: readonly Message[];
+  readonly outputSchema: JsonSchema | undefined;
+  readonly isStreaming: boolean;
+  readonly cancellation: Cancellation;
+  readonly onText: ((text: string) => void) | undefined;
+}
+
+/**
+ * Asks the agent's model for one turn.
+ *
+ * @throws ToolCallExtensionsError `model-failed` with the model's error as `cause`; the abort's reason when it was aborted.
+ */
+export async function askModel(agent: Agent<string>, question: TurnQuestion): Promise<ModelResponse> {
+  const { cancellation } = question;
+  const modelRequest: ModelRequest = {
+    instructions: agent.instructions,
+    // A copy, because a model may keep its request and the run goes on appending.
+    messages: [...question.messages],
+    tools: agent.tools.definitions,
+    outputSchema: question.outputSchema,
+    signal: cancellation.signal,
+  };
+  try {
+    const response = await cancellation.race(answer(agent.model, modelRequest, question));
+    if (!Array.isArray(response?.content)) throw new TypeError("its response has no content array");
+    return response;
+  } catch (cause) {
+    cancellation.throwIfAborted();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ToolCallExtensionsError(
+      "model-failed",
+      `the model of agent "${agent.name}" failed in turn ${question.turn}: ${reason}`,
+      { agentName: agent.name, turn: question.turn },
+      { cause },
+    );
+  }
+}
+
+async function answer(model: Model, request: ModelRequest, question: TurnQuestion): Promise<ModelResponse> {
+  const { onText, cancellation } = question;
+  if (question.isStreaming && model.stream !== undefined) {
+    for await (const part of model.stream(request)) {
+      cancellation.throwIfAborted();
+      if (part.type === "response") return part.response;
+      onText?.(part.text);
+    }
+    throw new Error("its stream ended without a response part");
+  }
+  const response = await model.generate(request);
+  if (onText === undefined || cancellation.isAborted) return response;
+  for (const part of response.content) {
+    if (part.type === "text" && part.text !== "") onText(part.text);
+  }
+  return response;
+}

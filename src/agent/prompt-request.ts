@@ -1,0 +1,120 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { invalidArgument } from "../errors.ts";
+import { isExtensionMap } from "../extensions/extension-map.ts";
+import { isStandardSchema } from "../extensions/extension-token.ts";
+import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
+import { toJsonSchema } from "../tool/input-schema.ts";
+import type { MissingToolExtension } from "../tool/needs.ts";
+import type { Agent } from "./agent.ts";
+import type { Message } from "./model.ts";
+import type { RunEvent, RunListener } from "./run-events.ts";
+import type { RunResult } from "./run-result.ts";
+import { Runner } from "./runner.ts";
+
+/** What a request holds; the runner reads it. */
+export interface RequestSettings<Output> {
+  readonly agent: Agent<string>;
+  readonly prompt: string;
+  readonly history: readonly Message[];
+  readonly extensions: ToolCallExtensions<string>;
+  readonly signal: AbortSignal | undefined;
+  readonly maxTurns: number | undefined;
+  readonly listeners: readonly RunListener[];
+  readonly outputSchema: StandardSchemaV1<unknown, Output> | undefined;
+}
+
+/**
+ * Is one prompt, built up and then run. Immutable: every method gives a new request. Nothing runs until `.run()` or
+ * `.stream()`, and each of those runs anew; it is not a promise, so `await request` runs nothing.
+ *
+ * `Needs` is the union of token ids still missing: until it is empty, `.run` and `.stream` are no functions for the
+ * compiler, and at run time they reject before the first model call.
+ */
+export interface PromptRequest<Needs extends string, Output> {
+  /** Adds the entries of a map as it is now; later calls win. What is inserted into it afterwards is not seen. */
+  toolExtensions<Has extends string>(extensions: ToolCallExtensions<Has>): PromptRequest<Exclude<Needs, Has>, Output>;
+  /** Puts earlier messages before the prompt, such as `result.messages` of the last run. */
+  history(messages: readonly Message[]): PromptRequest<Needs, Output>;
+  /** Aborts the run with the signal: the model call, every tool and every sub-agent. */
+  signal(signal: AbortSignal): PromptRequest<Needs, Output>;
+  /** Limits the model calls of the run; the agent's own limit, or 20, where it is not called. */
+  maxTurns(maxTurns: number): PromptRequest<Needs, Output>;
+  /** Asks for a structured answer: `result.output` is the schema's value. */
+  output<Structured>(schema: StandardSchemaV1<unknown, Structured>): PromptRequest<Needs, Structured>;
+  /** Adds a listener. */
+  on(listener: RunListener): PromptRequest<Needs, Output>;
+  /**
+   * Runs to the end.
+   *
+   * @throws ToolCallExtensionsError `missing-extension`, `model-failed`, `max-turns`, `invalid-output`; the signal's reason
+   * when the run is aborted.
+   */
+  readonly run: [Needs] extends [never] ? () => Promise<RunResult<Output>> : MissingToolExtension<Needs>;
+  /** Runs while it is iterated, and aborts when the iteration is left early. Throws what `.run` rejects with. */
+  readonly stream: [Needs] extends [never] ? () => AsyncGenerator<RunEvent, void> : MissingToolExtension<Needs>;
+  readonly "~settings": RequestSettings<Output>;
+}
+
+const defaultRunner: Runner = /* @__PURE__ */ new Runner();
+
+export function promptRequest<Needs extends string>(agent: Agent<Needs>, prompt: string): PromptRequest<Needs, string> {
+  if (typeof prompt !== "string") throw invalidArgument("the prompt", prompt, "a string");
+  return build<Needs, string>({
+    // What the agent needs is in the request's type.
+    agent: agent as Agent<string>,
+    prompt,
+    history: [],
+    extensions: new ToolCallExtensions<string>().snapshot(),
+    signal: undefined,
+    maxTurns: undefined,
+    listeners: [],
+    outputSchema: undefined,
+  });
+}
+
+function build<Needs extends string, Output>(settings: RequestSettings<Output>): PromptRequest<Needs, Output> {
+  const change = (changes: Partial<RequestSettings<Output>>): PromptRequest<Needs, Output> =>
+    build({ ...settings, ...changes });
+  const request = {
+    toolExtensions: <Has extends string>(extensions: ToolCallExtensions<Has>) =>
+      build<Exclude<Needs, Has>, Output>({ ...settings, extensions: merged(settings.extensions, extensions) }),
+    history: (history: readonly Message[]) => {
+      if (!Array.isArray(history)) throw invalidArgument("the argument of .history()", history, "an array of messages");
+      return change({ history: [...history] });
+    },
+    signal: (signal: AbortSignal) => {
+      if (typeof signal?.addEventListener !== "function") {
+        throw invalidArgument("the argument of .signal()", signal, "an AbortSignal");
+      }
+      return change({ signal });
+    },
+    maxTurns: (maxTurns: number) => change({ maxTurns: checkMaxTurns(maxTurns) }),
+    output: <Structured>(schema: StandardSchemaV1<unknown, Structured>) => {
+      if (!isStandardSchema(schema)) throw invalidArgument("the argument of .output()", schema, "a Standard Schema");
+      toJsonSchema(schema, "the output");
+      return build<Needs, Structured>({ ...settings, outputSchema: schema });
+    },
+    on: (listener: RunListener) => {
+      if (typeof listener !== "function") throw invalidArgument("the argument of .on()", listener, "a function");
+      return change({ listeners: [...settings.listeners, listener] });
+    },
+    run: () => defaultRunner.run(request as PromptRequest<never, Output>),
+    stream: () => defaultRunner.stream(request as PromptRequest<never, Output>),
+    "~settings": settings,
+  };
+  // The two conditional members are functions at run time whatever `Needs` is: without the compiler they fail by name.
+  return Object.freeze(request) as PromptRequest<Needs, Output>;
+}
+
+function merged(earlier: ToolCallExtensions<string>, later: ToolCallExtensions<never>): ToolCallExtensions<string> {
+  if (!isExtensionMap(later)) throw invalidArgument("the argument of .toolExtensions()", later, "a ToolCallExtensions");
+  if (earlier.isEmpty) return later.snapshot();
+  const both = earlier.clone();
+  both.extend(later);
+  return both.snapshot();
+}
+
+export function checkMaxTurns(maxTurns: number): number {
+  if (Number.isInteger(maxTurns) && maxTurns > 0) return maxTurns;
+  throw invalidArgument("maxTurns", maxTurns, "a positive integer");
+}

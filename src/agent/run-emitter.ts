@@ -1,0 +1,40 @@
+import { runAsCurrent } from "../invocation/current-invocation.ts";
+import type { ToolEvent } from "../tool/tool-events.ts";
+import type { RunEvent, RunListener } from "./run-events.ts";
+import type { RunnerOptions } from "./runner.ts";
+
+type WithoutBase<Event> = Event extends unknown ? Omit<Event, "at" | "runId" | "agentName" | "parent"> : never;
+
+/** An event of the run itself, before the run's identity is put on it. */
+export type RunEventBody = WithoutBase<Exclude<RunEvent, ToolEvent>>;
+
+/** Joins everyone who hears a run's events; `undefined` where nobody does, so that no event is made. */
+export function makeEmit(
+  listeners: readonly RunListener[],
+  sink: ((event: RunEvent) => void) | undefined,
+  outer: ((event: RunEvent) => void) | undefined,
+  onListenerError: RunnerOptions["onListenerError"] = reportToConsole,
+): ((event: RunEvent) => void) | undefined {
+  if (listeners.length === 0 && sink === undefined) return outer;
+  const notify = (listener: RunListener, event: RunEvent): void => {
+    try {
+      // A listener may be an async function, for all its type says.
+      const returned: unknown = listener(event);
+      if (returned instanceof Promise) returned.catch((error: unknown) => onListenerError(error, event));
+    } catch (error) {
+      onListenerError(error, event);
+    }
+  };
+  return (event) => {
+    // An event may be made inside a tool, where a listener is not.
+    runAsCurrent(undefined, () => {
+      for (const listener of listeners) notify(listener, event);
+    });
+    sink?.(event);
+    outer?.(event);
+  };
+}
+
+function reportToConsole(error: unknown, event: RunEvent): void {
+  console.error(`tool-call-extensions: a listener failed on "${event.type}":`, error);
+}

@@ -1,0 +1,112 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import { invalidArgument } from "../errors.ts";
+import { asReadable } from "../extensions/extension-map.ts";
+import type { AnyExtensionToken } from "../extensions/extension-token.ts";
+import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
+import { ToolInvocationContext } from "../invocation/invocation-context.ts";
+import type { MustHave } from "../tool/needs.ts";
+import { type CallExtensions, defineTool, type Tool } from "../tool/tool.ts";
+import { type ToolResult, toolResult } from "../tool/tool-result.ts";
+import type { Agent } from "./agent.ts";
+
+/** What the outer model passes to a sub-agent. */
+export interface SubAgentInput {
+  readonly prompt: string;
+}
+
+export type SubAgentTool<Needs extends string> = Tool<SubAgentInput, ToolResult<string>, Needs>;
+
+export interface SubAgentOptions {
+  /** The tool's name for the outer model. */
+  readonly name: string;
+  readonly description?: string | undefined;
+}
+
+type Filter = (extensions: CallExtensions<string>) => ToolCallExtensions<never>;
+
+/**
+ * Makes a tool of an agent. Its run sees the caller's extensions by identity, or what `extensions` lets through; the types
+ * follow, so that a sub-agent which is not given what its tools need does not compile.
+ */
+export interface AsTool<Needs extends string> {
+  /** Everything the calling tool sees. */
+  (options: SubAgentOptions & { readonly extensions?: "inherit" | undefined }): SubAgentTool<Needs>;
+  /** Nothing but the parent link. */
+  (options: SubAgentOptions & { readonly extensions: "none" } & MustHave<Needs, never>): SubAgentTool<never>;
+  /** These tokens, where the caller has them. */
+  <Id extends string>(
+    options: SubAgentOptions & { readonly extensions: readonly AnyExtensionToken<Id>[] } & MustHave<Needs, Id>,
+  ): SubAgentTool<Needs>;
+  /** What the function makes of the caller's map; `requires` declares what it reads. */
+  <Given extends string, Reads extends string = never>(
+    options: SubAgentOptions & {
+      readonly requires?: readonly AnyExtensionToken<Reads>[] | undefined;
+      readonly extensions: (extensions: CallExtensions<Reads>) => ToolCallExtensions<Given>;
+    } & MustHave<Needs, Given>,
+  ): SubAgentTool<Reads>;
+}
+
+interface AnySubAgentOptions extends SubAgentOptions {
+  readonly requires?: readonly AnyExtensionToken[] | undefined;
+  readonly extensions?: "inherit" | "none" | readonly AnyExtensionToken[] | Filter | undefined;
+}
+
+export function asTool<Needs extends string>(agent: Agent<Needs>): AsTool<Needs> {
+  const make = (options: AnySubAgentOptions): SubAgentTool<string> => {
+    const { name, description, extensions: option = "inherit", requires = [] } = options;
+    const filter = toFilter(option, name);
+    return defineTool({
+      name,
+      description,
+      input: PROMPT_SCHEMA,
+      requires: option === "none" ? [] : typeof option === "function" ? requires : agent.tools.requires,
+      callWithExtensions: async ({ prompt }, extensions: CallExtensions<string>) => {
+        const invocation = extensions.require(ToolInvocationContext);
+        // The entry of the outer call is what makes the inner run a child of it, whatever the filter let through.
+        const visible = filter(extensions)["~bind"](ToolInvocationContext, invocation);
+        const result = await dynamic(agent).prompt(prompt).toolExtensions(visible).run();
+        return toolResult(result.output, result.resultExtensions);
+      },
+    });
+  };
+  // The overloads say which needs each kind of filter leaves; the implementation checks them when a run begins.
+  return make as AsTool<Needs>;
+}
+
+/** `requires` has checked the needs before the tool was entered; the filter's type says that it keeps them. */
+function dynamic(agent: unknown): Agent<never> {
+  return agent as Agent<never>;
+}
+
+function toFilter(option: Exclude<AnySubAgentOptions["extensions"], undefined>, name: string): Filter {
+  if (option === "inherit") return (extensions) => extensions;
+  if (option === "none") return () => new ToolCallExtensions();
+  if (typeof option === "function") return option;
+  if (Array.isArray(option)) return (extensions) => pick(extensions, option);
+  throw invalidArgument(`option extensions of sub-agent "${name}"`, option, '"inherit", "none", tokens or a function');
+}
+
+function pick(extensions: CallExtensions<string>, tokens: readonly AnyExtensionToken[]): ToolCallExtensions<never> {
+  const kept = new ToolCallExtensions<string>();
+  for (const token of tokens) {
+    if (extensions.has(token)) kept.insert(asReadable(token), extensions.get(asReadable(token)));
+  }
+  return kept;
+}
+
+const PROMPT_SCHEMA: StandardSchemaV1<unknown, SubAgentInput> & StandardJSONSchemaV1 = {
+  "~standard": {
+    version: 1,
+    vendor: "tool-call-extensions",
+    validate: (value) => {
+      const { prompt } = Object(value) as { readonly prompt?: unknown };
+      return typeof prompt === "string" ? { value: { prompt } } : { issues: [{ message: "prompt: must be a string" }] };
+    },
+    jsonSchema: { input: promptJsonSchema, output: promptJsonSchema },
+  },
+};
+
+function promptJsonSchema(): Record<string, unknown> {
+  const properties = { prompt: { type: "string" } };
+  return { type: "object", properties, required: ["prompt"], additionalProperties: false };
+}

@@ -1,0 +1,166 @@
+import { ToolCallExtensionsError } from "../errors.ts";
+import { missingExtension, missingTokens } from "../extensions/extension-map.ts";
+import type { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
+import type { Cancellation } from "../invocation/cancellation.ts";
+import { runAsCurrent } from "../invocation/current-invocation.ts";
+import {
+  Invocation,
+  type InvocationFields,
+  type InvocationScope,
+  scopeOf,
+  ToolInvocationContext,
+} from "../invocation/invocation-context.ts";
+import { validateInput } from "./input-schema.ts";
+import type { ToolCall, ToolHandler, ToolMiddleware } from "./middleware.ts";
+import { enterTool, type Tool } from "./tool.ts";
+import type { ToolEvent } from "./tool-events.ts";
+import { type ToolOutcome, toOutcome } from "./tool-result.ts";
+
+/** What the calls of one run share; nested calls and sub-agents find it through their parent. */
+export interface RunScope {
+  /** Absent where nobody listens, so that no event is made. */
+  readonly emit: ((event: ToolEvent) => void) | undefined;
+  readonly middleware: readonly ToolMiddleware[];
+}
+
+/** What one call keeps for what happens inside it. */
+export interface CallScope extends InvocationScope {
+  readonly run: RunScope;
+  readonly cancellation: Cancellation;
+  nestedCalls: number;
+}
+
+export interface DispatchRequest {
+  readonly tool: Tool | undefined;
+  /** Named to the model when `tool` is undefined. */
+  readonly availableTools: Iterable<string>;
+  readonly input: unknown;
+  readonly extensions: ToolCallExtensions<string>;
+  readonly call: InvocationFields;
+  readonly run: RunScope;
+  /** This call's own; disposed when the call has ended. */
+  readonly cancellation: Cancellation;
+  /** The middleware around {@link performCall}. */
+  readonly handler: ToolHandler;
+}
+
+/**
+ * Runs one tool call: the only place that does, whatever started it. Never rejects: a failure is an outcome.
+ *
+ * The invocation is bound last, so that no caller can spoof it, and before the needs are checked, so that every event
+ * has it.
+ */
+export async function dispatch(request: DispatchRequest): Promise<ToolOutcome> {
+  const { cancellation, run } = request;
+  const scope: CallScope = { run, cancellation, nestedCalls: 0 };
+  const invocation = new Invocation(request.call, scope);
+  const extensions = request.extensions["~bind"](ToolInvocationContext, invocation);
+  run.emit?.(requested(request.input, invocation, extensions));
+  let outcome: ToolOutcome;
+  try {
+    outcome = await cancellation.race(perform(request, extensions, invocation));
+  } catch (error) {
+    outcome = toFailure(error, cancellation);
+  }
+  cancellation.dispose();
+  run.emit?.(ended(request.input, invocation, outcome));
+  return outcome;
+}
+
+async function perform(
+  request: DispatchRequest,
+  extensions: ToolCallExtensions<string>,
+  invocation: ToolInvocationContext,
+): Promise<ToolOutcome> {
+  const { tool, cancellation } = request;
+  cancellation.throwIfAborted();
+  if (tool === undefined) return unknownTool(invocation.toolName, request.availableTools);
+  const missing = missingTokens(extensions, tool.requires ?? []);
+  if (missing.length > 0) {
+    const error = missingExtension(missing, extensions.tokens(), ` for tool "${tool.name}"`);
+    return { status: "failed", kind: "missing-extension", error };
+  }
+  const pending = validateInput(tool.input, request.input);
+  const validation = pending instanceof Promise ? await pending : pending;
+  if (validation.issues !== undefined) return invalidInput(tool.name, validation.issues);
+  return request.handler({ tool, input: validation.value, extensions, invocation });
+}
+
+/** The innermost handler: enters the tool with the invocation as the current one, to the last step of a generator. */
+export async function performCall(call: ToolCall): Promise<ToolOutcome> {
+  const { invocation } = call;
+  const scope = scopeOf<CallScope>(invocation);
+  // A middleware may have handed on another map; the invocation is in every one that a tool sees.
+  const extensions =
+    call.extensions.get(ToolInvocationContext) === invocation
+      ? call.extensions
+      : call.extensions["~bind"](ToolInvocationContext, invocation);
+  try {
+    return toOutcome(await runAsCurrent(invocation, () => settle(call, extensions, scope)));
+  } catch (error) {
+    return toFailure(error, scope?.cancellation);
+  }
+}
+
+function settle(call: ToolCall, extensions: ToolCallExtensions<string>, scope: CallScope | undefined): unknown {
+  // The input was validated by the schema from which the tool's input type was taken.
+  const returned: unknown = enterTool(call.tool, call.input as never, extensions);
+  if (isAsyncIterable(returned)) return drain(returned, call.invocation, scope);
+  if (!(returned instanceof Promise)) return returned;
+  return returned.then((value) => (isAsyncIterable(value) ? drain(value, call.invocation, scope) : value));
+}
+
+/** Each item is progress; the result is the generator's return value or, where it has none, the last item. */
+async function drain(
+  items: AsyncIterable<unknown>,
+  invocation: ToolInvocationContext,
+  scope: CallScope | undefined,
+): Promise<unknown> {
+  const iterator = items[Symbol.asyncIterator]();
+  let last: unknown;
+  for (;;) {
+    const step = await iterator.next();
+    if (step.done === true) return step.value === undefined ? last : step.value;
+    if (scope?.cancellation.isAborted) {
+      await iterator.return?.();
+      throw scope.cancellation.reason;
+    }
+    last = step.value;
+    scope?.run.emit?.({ type: "tool-progress", at: Date.now(), invocation, output: last });
+  }
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+function toFailure(error: unknown, cancellation: Cancellation | undefined): ToolOutcome {
+  if (cancellation?.isAborted) return { status: "failed", kind: "aborted", error: cancellation.reason };
+  const isMissing = ToolCallExtensionsError.is(error) && error.code === "missing-extension";
+  return { status: "failed", kind: isMissing ? "missing-extension" : "error", error };
+}
+
+function unknownTool(toolName: string, tools: Iterable<string>): ToolOutcome {
+  const available = [...tools];
+  const shown = available.slice(0, 50).join(", ");
+  const more = available.length > 50 ? ` and ${available.length - 50} more` : "";
+  const message = `There is no tool "${toolName}". Available: ${shown === "" ? "none" : shown + more}.`;
+  const error = new ToolCallExtensionsError("unknown-tool", message, { toolName, available });
+  return { status: "failed", kind: "unknown-tool", error };
+}
+
+function invalidInput(toolName: string, issues: readonly string[]): ToolOutcome {
+  const message = `The arguments for tool "${toolName}" are not valid: ${issues.join("; ")}`;
+  const error = new ToolCallExtensionsError("invalid-input", message, { toolName, issues });
+  return { status: "failed", kind: "invalid-input", error };
+}
+
+function requested(input: unknown, invocation: Invocation, extensions: ToolCallExtensions<string>): ToolEvent {
+  return { type: "tool-requested", at: Date.now(), invocation, input, tokenIds: extensions.toJSON() };
+}
+
+function ended(input: unknown, invocation: ToolInvocationContext, outcome: ToolOutcome): ToolEvent {
+  const base = { at: Date.now(), invocation, input };
+  if (outcome.status === "failed") return { type: "tool-failed", ...base, kind: outcome.kind, error: outcome.error };
+  return { type: "tool-completed", ...base, output: outcome.output, resultExtensions: outcome.resultExtensions };
+}

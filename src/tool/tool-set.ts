@@ -1,0 +1,165 @@
+import { invalidArgument, ToolCallExtensionsError } from "../errors.ts";
+import { isExtensionMap } from "../extensions/extension-map.ts";
+import type { AnyExtensionToken } from "../extensions/extension-token.ts";
+import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
+import { Cancellation } from "../invocation/cancellation.ts";
+import { type InvocationFields, scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
+import { randomRunId } from "../invocation/tool-call-id.ts";
+import { type CallScope, type DispatchRequest, dispatch, performCall, type RunScope } from "./dispatch.ts";
+import { type JsonSchema, toObjectSchema } from "./input-schema.ts";
+import { composeMiddleware, type ToolHandler, type ToolMiddleware } from "./middleware.ts";
+import type { MissingToolExtension } from "./needs.ts";
+import { assertTool, type Tool } from "./tool.ts";
+import type { ToolOutcome } from "./tool-result.ts";
+
+/** What a model is told of a tool. */
+export interface ToolDefinitionForModel {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly inputSchema: JsonSchema;
+}
+
+export interface ToolSetOptions {
+  /** Runs around every call of this set, inside the runner's; the first is outermost. */
+  readonly middleware?: readonly ToolMiddleware[] | undefined;
+}
+
+export interface ToolSetCallOptions {
+  /** Identifies the call; made where it is left out. */
+  readonly toolCallId?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+type CallByName = (name: string, input: unknown, options?: ToolSetCallOptions) => Promise<ToolOutcome>;
+
+const OUTSIDE_A_RUN: RunScope = { emit: undefined, middleware: [] };
+
+/**
+ * Holds tools by name and calls them. Called from inside a tool with that tool's extensions, it makes a nested call whose
+ * parent is the running one.
+ *
+ * @throws ToolCallExtensionsError `duplicate-tool`, `unsupported-schema`, `invalid-argument` when it is built.
+ * @example
+ * ```ts
+ * import { defineTool, extensionToken, ToolCallExtensions, ToolSet } from "tool-call-extensions";
+ *
+ * const Tenant = extensionToken("tenant").of<string>();
+ * const whose = defineTool({
+ *   name: "whose",
+ *   input: { type: "object" },
+ *   requires: [Tenant],
+ *   callWithExtensions: (_input, extensions) => extensions.require(Tenant),
+ * });
+ * const tools = new ToolSet([whose]);
+ * const outcome = await tools.callWithExtensions("whose", {}, new ToolCallExtensions().with(Tenant, "t-7"));
+ * if (outcome.status !== "completed" || outcome.output !== "t-7") throw new Error("not carried");
+ *
+ * const unknown = await tools.callWithExtensions("who", {}, new ToolCallExtensions().with(Tenant, "t-7"));
+ * if (unknown.status !== "failed" || unknown.kind !== "unknown-tool") throw new Error("found a tool");
+ * ```
+ */
+export class ToolSet<Needs extends string = never> {
+  readonly #tools = new Map<string, Tool>();
+  readonly #middleware: readonly ToolMiddleware[];
+  readonly #handler: ToolHandler;
+  /** What a model is told, in the order the tools were given. */
+  readonly definitions: readonly ToolDefinitionForModel[];
+  /** The tokens that some tool needs, each once. */
+  readonly requires: readonly AnyExtensionToken<Needs>[];
+  /** Calls a tool with an empty map; there for the compiler only when no tool needs an extension. */
+  readonly call: [Needs] extends [never] ? CallByName : MissingToolExtension<Needs>;
+
+  constructor(tools: readonly Tool<never, unknown, Needs>[], options: ToolSetOptions = {}) {
+    if (!Array.isArray(tools)) throw invalidArgument("the tools of a ToolSet", tools, "an array of tools");
+    for (const tool of tools) this.#add(tool);
+    this.#middleware = checkMiddleware(options.middleware);
+    this.#handler = composeMiddleware(this.#middleware, performCall);
+    this.definitions = tools.map(({ name, description, input }) => {
+      return { name, description, inputSchema: toObjectSchema(input, `tool "${name}"`) };
+    });
+    this.requires = [...new Set(tools.flatMap(({ requires }) => requires ?? []))];
+    this.call = callable((name, input, callOptions) => this.#call(name, input, new ToolCallExtensions(), callOptions));
+  }
+
+  get size(): number {
+    return this.#tools.size;
+  }
+
+  get(name: string): Tool | undefined {
+    return this.#tools.get(name);
+  }
+
+  /** Calls a tool; never rejects for a tool's failure, which is an outcome. */
+  callWithExtensions(
+    name: string,
+    input: unknown,
+    extensions: ToolCallExtensions<Needs>,
+    options: ToolSetCallOptions = {},
+  ): Promise<ToolOutcome> {
+    return this.#call(name, input, extensions, options);
+  }
+
+  /** Completes a request for {@link dispatch}: the tool by its name, and the middleware of the run around this set's. */
+  "~dispatch"(request: Omit<DispatchRequest, "tool" | "availableTools" | "handler">): Promise<ToolOutcome> {
+    const { middleware } = request.run;
+    return dispatch({
+      ...request,
+      tool: this.#tools.get(request.call.toolName),
+      availableTools: this.#tools.keys(),
+      handler: middleware.length === 0 ? this.#handler : composeMiddleware(middleware, this.#handler),
+    });
+  }
+
+  async #call(
+    name: string,
+    input: unknown,
+    extensions: ToolCallExtensions<never>,
+    options: ToolSetCallOptions = {},
+  ): Promise<ToolOutcome> {
+    if (!isExtensionMap(extensions))
+      throw invalidArgument("the extensions of a call", extensions, "a ToolCallExtensions");
+    const parent = extensions.get(ToolInvocationContext);
+    const outer = parent && scopeOf<CallScope>(parent);
+    const cancellation = new Cancellation(outer?.cancellation).follow(options.signal);
+    const place = outer === undefined ? { index: 0, turn: 1 } : { index: outer.nestedCalls++, turn: parent?.turn ?? 1 };
+    const call: InvocationFields = {
+      toolCallId: options.toolCallId ?? nestedId(parent, place.index),
+      providerToolCallId: options.toolCallId,
+      toolName: name,
+      sessionKey: undefined,
+      runId: parent?.runId ?? randomRunId(),
+      agentName: parent?.agentName,
+      ...place,
+      batchSize: 1,
+      attempt: 1,
+      parent,
+    };
+    return this["~dispatch"]({ input, extensions, call, run: outer?.run ?? OUTSIDE_A_RUN, cancellation });
+  }
+
+  #add(tool: Tool): void {
+    assertTool(tool);
+    if (this.#tools.has(tool.name)) {
+      const message = `two tools are named "${tool.name}"; the model could not tell them apart`;
+      throw new ToolCallExtensionsError("duplicate-tool", message, { toolName: tool.name });
+    }
+    this.#tools.set(tool.name, tool);
+  }
+}
+
+function nestedId(parent: ToolInvocationContext | undefined, index: number): string {
+  return parent === undefined ? "c00010000" : `${parent.toolCallId}.${index + 1}`;
+}
+
+export function checkMiddleware(middleware: readonly ToolMiddleware[] = []): readonly ToolMiddleware[] {
+  if (!Array.isArray(middleware)) throw invalidArgument("option middleware", middleware, "an array of functions");
+  for (const entry of middleware) {
+    if (typeof entry !== "function") throw invalidArgument("an entry of option middleware", entry, "a function");
+  }
+  return middleware;
+}
+
+/** Hides the method from the compiler where `Needs` is not empty; at run time it is there and fails by name. */
+function callable<Needs extends string>(call: CallByName): ToolSet<Needs>["call"] {
+  return call as ToolSet<Needs>["call"];
+}
