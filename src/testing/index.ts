@@ -1,0 +1,2 @@
+export { type RecordedCall, type RecordingTool, type RecordingToolOptions, recordingTool } from "./recording-tool.ts";
+export { type ScriptedModel, type ScriptedTurn, scriptedModel } from "./scripted-model.ts";
