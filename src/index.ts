@@ -25,6 +25,7 @@ export {
   extensionToken,
   type TokenOptions,
 } from "./extensions/extension-token.ts";
+export { encodeExtensions } from "./extensions/portable.ts";
 export { ToolCallExtensions } from "./extensions/tool-call-extensions.ts";
 export { currentToolInvocation } from "./invocation/current-invocation.ts";
 export { ToolInvocationContext } from "./invocation/invocation-context.ts";

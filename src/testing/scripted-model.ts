@@ -64,7 +64,7 @@ export function scriptedModel(
       const response = respond(request);
       for (const part of response.content) {
         if (part.type !== "text") continue;
-        for (const text of part.text.match(/[^]{1,7}/g) ?? []) yield { type: "text-delta", text };
+        for (const text of part.text.match(/.{1,7}/gsu) ?? []) yield { type: "text-delta", text };
       }
       yield { type: "response", response };
     },

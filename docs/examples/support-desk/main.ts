@@ -1,0 +1,134 @@
+import { randomUUID } from "node:crypto";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import pc from "picocolors";
+import { Agent, defineTool, extensionToken, type RunEvent, ToolCallExtensions, ToolError } from "tool-call-extensions";
+import { mcpTools } from "tool-call-extensions/mcp";
+import { scriptedModel } from "tool-call-extensions/testing";
+import { z } from "zod";
+import { startOrderService } from "./order-service.ts";
+import { printTree } from "./print-tree.ts";
+
+// 1. The values that tools need and no model may see, each behind a typed token.
+const Tenant = extensionToken("com.example/tenant").of(z.string());
+const AuthToken = extensionToken("auth-token").of<string>();
+const OrdersUrl = extensionToken("orders-url").of<string>();
+
+// 2. A tool that reads them. Leave one out of `requires`, and this file no longer compiles.
+const lookupOrder = defineTool({
+  name: "lookup_order",
+  description: "Gives the state of an order",
+  input: z.object({ order: z.number() }),
+  requires: [Tenant, AuthToken, OrdersUrl],
+  callWithExtensions: async ({ order }, extensions) => {
+    const response = await fetch(`${extensions.require(OrdersUrl)}/orders/${order}`, {
+      headers: { authorization: `Bearer ${extensions.require(AuthToken)}`, "x-tenant": extensions.require(Tenant) },
+    });
+    if (!response.ok) throw new ToolError(`The order service refused: HTTP ${response.status}.`);
+    return response.json();
+  },
+});
+
+// 3. A tool that fails the first time: the model is told what the ToolError says, and tries again.
+let deliveries = 0;
+const notifyCustomer = defineTool({
+  name: "notify_customer",
+  description: "Sends the customer a message",
+  input: z.object({ text: z.string() }),
+  call: () => {
+    deliveries += 1;
+    if (deliveries === 1) throw new ToolError("The mail server is busy; try again.");
+    return "sent";
+  },
+});
+
+// 4. A sub-agent whose tools are a real MCP server's. Only the tenant is forwarded to it.
+const handbook = fileURLToPath(new URL("handbook", import.meta.url));
+const serverPath = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-filesystem/dist/index.js");
+const client = new Client({ name: "support-desk", version: "1.0.0" });
+await client.connect(
+  new StdioClientTransport({ command: process.execPath, args: [serverPath, handbook], stderr: "ignore" }),
+);
+const handbookModel = scriptedModel([
+  {
+    toolCalls: [
+      { toolName: "list_directory", input: { path: handbook } },
+      { toolName: "read_text_file", input: { path: `${handbook}/refunds.md` } },
+    ],
+  },
+  "A damaged item is refunded in full within 30 days.",
+]);
+const librarian = new Agent({
+  name: "librarian",
+  instructions: "Answer from the handbook.",
+  model: handbookModel,
+  tools: await mcpTools(client, { forward: { "com.example/tenant": Tenant } }),
+});
+
+// 5. The agent. The embedded model plays a script: two parallel calls, the sub-agent, a failure and its repetition.
+const deskModel = scriptedModel([
+  {
+    text: "Let me look.",
+    toolCalls: [
+      { toolName: "lookup_order", input: { order: 42 } },
+      { toolName: "lookup_order", input: { order: 43 } },
+    ],
+  },
+  { toolCalls: [{ toolName: "ask_librarian", input: { prompt: "What is the rule for damaged items?" } }] },
+  { toolCalls: [{ toolName: "notify_customer", input: { text: "Your refund is on its way." } }] },
+  { toolCalls: [{ toolName: "notify_customer", input: { text: "Your refund is on its way." } }] },
+  "Order 42 arrived damaged, so it is refunded in full; the customer has been told.",
+]);
+const desk = new Agent({
+  name: "support-desk",
+  instructions: "Help the customer.",
+  model: deskModel,
+  tools: [lookupOrder, notifyCustomer, librarian.asTool({ name: "ask_librarian", extensions: "inherit" })],
+});
+
+// 6. One run: the values travel with the request.
+const secret = `secret-${randomUUID()}`;
+const orders = await startOrderService("t-7", secret);
+const extensions = new ToolCallExtensions().with(Tenant, "t-7").with(AuthToken, secret).with(OrdersUrl, orders.url);
+const events: RunEvent[] = [];
+for await (const event of desk.prompt("Order 42 is broken, and 43?").toolExtensions(extensions).stream()) {
+  events.push(event);
+}
+const withoutValues = await fetch(`${orders.url}/orders/42`);
+await orders[Symbol.asyncDispose]();
+await client.close();
+
+console.log(pc.bold("\nThe calls of the run\n"));
+printTree(events);
+
+const last = events.at(-1);
+console.log(`\n${pc.bold("The answer")}\n\n${last?.type === "run-completed" ? last.result.output : "none"}`);
+
+// 7. What has to be so. A false line ends the program with exit code 1.
+const shownToModels = JSON.stringify([...deskModel.requests, ...handbookModel.requests]);
+const callsOf = (toolName: string, type: RunEvent["type"]): readonly RunEvent[] =>
+  events.filter((event) => "invocation" in event && event.invocation.toolName === toolName && event.type === type);
+const sawTenant = (event: RunEvent): boolean => event.type === "tool-requested" && event.tokenIds.includes(Tenant.id);
+const checks: Readonly<Record<string, boolean>> = {
+  "the run completed": last?.type === "run-completed",
+  "the order service let both parallel calls in": orders.log.filter(({ status }) => status === 200).length === 2,
+  "the order service refuses a caller without the values": withoutValues.status === 401,
+  "the sub-agent's MCP tools ran and saw the tenant":
+    callsOf("read_text_file", "tool-completed").length === 1 &&
+    callsOf("read_text_file", "tool-requested").every(sawTenant),
+  "the failing tool was seen failing once, then completed":
+    callsOf("notify_customer", "tool-failed").length === 1 && callsOf("notify_customer", "tool-completed").length === 1,
+  "the models were shown the tools' results": shownToModels.includes("delivered damaged"),
+  "the secret is nowhere in what the models were sent": !shownToModels.includes(secret),
+  "the secret is nowhere in the events": !JSON.stringify(events).includes(secret),
+};
+console.log(`\n${pc.bold("The proof")}\n`);
+console.log(
+  pc.dim(
+    `  ${deskModel.requests.length + handbookModel.requests.length} model requests, ${shownToModels.length} characters searched`,
+  ),
+);
+for (const [claim, holds] of Object.entries(checks)) console.log(`  ${holds ? pc.green("✓") : pc.red("✗")} ${claim}`);
+process.exitCode = Object.values(checks).every(Boolean) ? 0 : 1;

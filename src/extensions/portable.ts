@@ -1,0 +1,86 @@
+import type { JsonValue } from "type-fest";
+import { ToolCallExtensionsError } from "../errors.ts";
+import { asReadable } from "./extension-map.ts";
+import type { AnyExtensionToken } from "./extension-token.ts";
+import type { ToolCallExtensions } from "./tool-call-extensions.ts";
+
+/**
+ * Encodes the named tokens' values as JSON, keyed by token id; tokens that are not present are left out.
+ *
+ * Each value goes through its token's schema, so that what the schema strips does not leave. Errors say where a value did
+ * not fit, never what it is.
+ *
+ * @throws ToolCallExtensionsError `not-portable` when a token has no schema, or its value does not fit it or is not JSON.
+ * @example
+ * ```ts
+ * import { encodeExtensions, extensionToken, ToolCallExtensions } from "tool-call-extensions";
+ * import { z } from "zod";
+ *
+ * const Tenant = extensionToken("com.example/tenant").of(z.object({ id: z.string() }));
+ * const ApiKey = extensionToken("api-key").of<string>();
+ * const extensions = new ToolCallExtensions().with(Tenant, { id: "t-7" }).with(ApiKey, "s3cret");
+ *
+ * const json = JSON.stringify(await encodeExtensions(extensions, [Tenant]));
+ * if (json !== '{"com.example/tenant":{"id":"t-7"}}') throw new Error(json);
+ * ```
+ */
+export async function encodeExtensions(
+  extensions: ToolCallExtensions<never>,
+  tokens: readonly AnyExtensionToken[],
+): Promise<Readonly<Record<string, JsonValue>>> {
+  // Without a prototype, so that an id `__proto__` is a key.
+  const encoded: Record<string, JsonValue> = Object.create(null);
+  for (const token of tokens) {
+    if (extensions.has(token)) encoded[token.id] = await encode(token, extensions.get(asReadable(token)));
+  }
+  return encoded;
+}
+
+async function encode(token: AnyExtensionToken, value: unknown): Promise<JsonValue> {
+  const { schema } = asReadable(token);
+  if (schema === undefined) {
+    throw notPortable(token, "it has no schema; make it with extensionToken(id).of(schema)");
+  }
+  const result = await schema["~standard"].validate(value);
+  if (result.issues !== undefined) {
+    // A schema's messages may quote the value; its paths do not.
+    const places = result.issues.map(({ path = [] }) =>
+      path.map((segment) => String(typeof segment === "object" ? segment.key : segment)).join("."),
+    );
+    throw notPortable(
+      token,
+      `its value does not fit its schema at: ${places.map((at) => at || "the root").join(", ")}`,
+    );
+  }
+  return toJsonCopy(token, result.value);
+}
+
+/** A copy, so that what is sent does not change with the value; whatever JSON would drop or alter is refused. */
+function toJsonCopy(token: AnyExtensionToken, value: unknown): JsonValue {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value, function (this: Record<string, unknown>, key, part: unknown) {
+      // `part` is what toJSON made of it; a Date, say, is recognised only in its holder.
+      if (isJsonPart(this[key])) return part;
+      throw new TypeError("not JSON");
+    });
+  } catch {
+    // Dropped on purpose: a message from a value's own code may hold the value.
+    text = undefined;
+  }
+  if (text === undefined) throw notPortable(token, "its value is not plain JSON");
+  return JSON.parse(text);
+}
+
+function isJsonPart(part: unknown): boolean {
+  if (part === null || typeof part === "string" || typeof part === "boolean") return true;
+  if (typeof part === "number") return Number.isFinite(part);
+  if (typeof part !== "object") return false;
+  const prototype: unknown = Object.getPrototypeOf(part);
+  return Array.isArray(part) || prototype === Object.prototype || prototype === null;
+}
+
+function notPortable(token: AnyExtensionToken, reason: string): ToolCallExtensionsError {
+  const message = `extension "${token.id}" cannot leave the process: ${reason}`;
+  return new ToolCallExtensionsError("not-portable", message, { tokenId: token.id, reason });
+}

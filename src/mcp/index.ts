@@ -1,0 +1,1 @@
+export { type McpClient, type McpToolsOptions, mcpTools } from "./mcp-tools.ts";

@@ -1,0 +1,16 @@
+import { defineConfig } from "tsup";
+
+// Not part of the checked project: tsup's own declarations need packages that it does not install.
+export default defineConfig({
+  entry: { index: "src/index.ts", testing: "src/testing/index.ts", mcp: "src/mcp/index.ts" },
+  format: "esm",
+  target: "es2022",
+  platform: "neutral",
+  // Types only: inlined, so that users install nothing for them.
+  dts: { resolve: [/^@standard-schema\/spec$/, /^type-fest$/, /^\.\/source\//] },
+  // One copy of the core, whichever entries a program loads.
+  splitting: true,
+  treeshake: true,
+  clean: true,
+  silent: true,
+});
