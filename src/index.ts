@@ -2,36 +2,32 @@
 export { Agent, type AgentOptions } from "./agent/agent.ts";
 // For authors of adapters and other libraries.
 export type {
-  AssistantMessage,
   AssistantPart,
   Message,
   Model,
   ModelRequest,
   ModelResponse,
   ModelStreamPart,
-  ToolCallPart,
   Usage,
 } from "./agent/model.ts";
 export type { PromptRequest } from "./agent/prompt-request.ts";
 export type { RunEvent, RunListener } from "./agent/run-events.ts";
 export type { RunResult } from "./agent/run-result.ts";
 export { Runner, type RunnerOptions } from "./agent/runner.ts";
-export type { SubAgentInput, SubAgentOptions } from "./agent/sub-agent.ts";
-export { type ErrorCode, type ErrorDetails, ToolCallExtensionsError, ToolError } from "./errors.ts";
+export { type ErrorCode, ToolCallExtensionsError, ToolError } from "./errors.ts";
 export {
   type AnyExtensionToken,
   type DefaultedExtensionToken,
   type ExtensionToken,
   extensionToken,
-  type TokenOptions,
 } from "./extensions/extension-token.ts";
 export { encodeExtensions } from "./extensions/portable.ts";
 export { ToolCallExtensions } from "./extensions/tool-call-extensions.ts";
 export { currentToolInvocation } from "./invocation/current-invocation.ts";
 export { ToolInvocationContext } from "./invocation/invocation-context.ts";
 export type { InputSchema, JsonSchema } from "./tool/input-schema.ts";
-export type { ToolCall, ToolHandler, ToolMiddleware } from "./tool/middleware.ts";
-export { defineTool, type Tool, type ToolDefinition, type ToolWrapper, wrapTool } from "./tool/tool.ts";
+export type { ToolCall, ToolMiddleware } from "./tool/middleware.ts";
+export { defineTool, type Tool, wrapTool } from "./tool/tool.ts";
 export type { ToolEvent } from "./tool/tool-events.ts";
 export {
   outcomeText,
@@ -40,4 +36,4 @@ export {
   type ToolResult,
   toolResult,
 } from "./tool/tool-result.ts";
-export { ToolSet, type ToolSetOptions } from "./tool/tool-set.ts";
+export { ToolSet } from "./tool/tool-set.ts";

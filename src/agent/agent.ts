@@ -5,6 +5,7 @@ import type { Model } from "./model.ts";
 import { checkMaxTurns, type PromptRequest, promptRequest } from "./prompt-request.ts";
 import { type AsTool, asTool } from "./sub-agent.ts";
 
+/** What an {@link Agent} is made of. */
 export interface AgentOptions<Needs extends string> {
   /** Names the agent in events and invocations. */
   readonly name: string;

@@ -2,11 +2,11 @@ import type { JsonSchema } from "../tool/input-schema.ts";
 import type { ToolDefinitionForModel } from "../tool/tool-set.ts";
 
 /** Data of a provider that this library does not read: reasoning signatures, item ids. Carried back untouched. */
-export interface ProviderData {
+interface ProviderData {
   readonly providerData?: unknown;
 }
 
-export interface TextPart extends ProviderData {
+interface TextPart extends ProviderData {
   readonly type: "text";
   readonly text: string;
 }
@@ -22,13 +22,14 @@ export interface ToolCallPart extends ProviderData {
 }
 
 /** A part that only its provider understands, such as reasoning. */
-export interface ProviderPart extends ProviderData {
+interface ProviderPart extends ProviderData {
   readonly type: "provider";
 }
 
+/** One piece of what a model answers. */
 export type AssistantPart = TextPart | ToolCallPart | ProviderPart;
 
-export interface UserMessage {
+interface UserMessage {
   readonly role: "user";
   readonly text: string;
 }
@@ -39,7 +40,7 @@ export interface AssistantMessage {
 }
 
 /** The result of one call. */
-export interface ToolMessage {
+interface ToolMessage {
   readonly role: "tool";
   /** The id under which the model knows the call. */
   readonly toolCallId: string;
@@ -67,6 +68,7 @@ export interface ModelRequest {
   readonly signal: AbortSignal;
 }
 
+/** What a model answers in one turn. */
 export interface ModelResponse {
   readonly content: readonly AssistantPart[];
   readonly usage?: Usage | undefined;

@@ -12,35 +12,35 @@ interface RunEventBase {
   readonly parent: ToolInvocationContext | undefined;
 }
 
-export interface RunStartedEvent extends RunEventBase {
+interface RunStartedEvent extends RunEventBase {
   readonly type: "run-started";
 }
 
-export interface TurnStartedEvent extends RunEventBase {
+interface TurnStartedEvent extends RunEventBase {
   readonly type: "turn-started";
   readonly turn: number;
 }
 
 /** A piece of the model's text, or all of it where the model does not stream. */
-export interface TextDeltaEvent extends RunEventBase {
+interface TextDeltaEvent extends RunEventBase {
   readonly type: "text-delta";
   readonly turn: number;
   readonly text: string;
 }
 
-export interface TurnCompletedEvent extends RunEventBase {
+interface TurnCompletedEvent extends RunEventBase {
   readonly type: "turn-completed";
   readonly turn: number;
   readonly message: AssistantMessage;
 }
 
-export interface RunCompletedEvent extends RunEventBase {
+interface RunCompletedEvent extends RunEventBase {
   readonly type: "run-completed";
   readonly result: RunResult<unknown>;
 }
 
 /** The last event of a run that rejects, with what it rejects with. */
-export interface RunFailedEvent extends RunEventBase {
+interface RunFailedEvent extends RunEventBase {
   readonly type: "run-failed";
   readonly error: unknown;
 }

@@ -1,5 +1,5 @@
 import { ToolCallExtensionsError } from "../errors.ts";
-import { missingExtension, missingTokens } from "../extensions/extension-map.ts";
+import { missingExtension, missingTokens } from "../extensions/missing-extension.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { Cancellation } from "../invocation/cancellation.ts";
 import { scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";

@@ -6,6 +6,7 @@ import { Run } from "./run.ts";
 import type { RunEvent } from "./run-events.ts";
 import type { RunResult } from "./run-result.ts";
 
+/** How a {@link Runner} drives its runs. */
 export interface RunnerOptions {
   /** The calls of one turn that run at once; 16 by default. Runs inside a run take the outer one's. */
   readonly toolConcurrency?: number | undefined;

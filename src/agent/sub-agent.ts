@@ -1,7 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { invalidArgument } from "../errors.ts";
-import { asReadable } from "../extensions/extension-map.ts";
-import type { AnyExtensionToken } from "../extensions/extension-token.ts";
+import { type AnyExtensionToken, asReadable } from "../extensions/extension-token.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { ToolInvocationContext } from "../invocation/invocation-context.ts";
 import type { MustHave } from "../tool/needs.ts";
@@ -14,7 +13,7 @@ export interface SubAgentInput {
   readonly prompt: string;
 }
 
-export type SubAgentTool<Needs extends string> = Tool<SubAgentInput, ToolResult<string>, Needs>;
+type SubAgentTool<Needs extends string> = Tool<SubAgentInput, ToolResult<string>, Needs>;
 
 export interface SubAgentOptions {
   /** The tool's name for the outer model. */

@@ -1,8 +1,14 @@
 import { invalidArgument, ToolCallExtensionsError } from "../errors.ts";
-import type { AnyExtensionToken, DefaultedExtensionToken, ExtensionToken } from "./extension-token.ts";
+import {
+  type AnyExtensionToken,
+  asReadable,
+  assertInsertable,
+  assertToken,
+  type DefaultedExtensionToken,
+  type ExtensionToken,
+} from "./extension-token.ts";
+import { missingExtension, missingTokens } from "./missing-extension.ts";
 import type { ToolCallExtensions } from "./tool-call-extensions.ts";
-
-type Token = ExtensionToken<string, unknown>;
 
 /** One older entry of a snapshot of a snapshot; newer entries shadow older ones, and all of them shadow the base. */
 interface Entry {
@@ -290,56 +296,9 @@ export function isExtensionMap(value: unknown): value is ToolCallExtensions<stri
   return typeof value === "object" && value !== null && BRAND in value;
 }
 
-/** Lists the tokens that have neither an entry nor a default. */
-export function missingTokens<Id extends string>(
-  extensions: ToolCallExtensions<never>,
-  tokens: readonly AnyExtensionToken<Id>[],
-): readonly AnyExtensionToken<Id>[] {
-  for (const token of tokens) assertToken(token);
-  return tokens.filter((token) => asReadable(token).default === undefined && !extensions.has(token));
-}
-
-export function missingExtension(
-  missing: readonly AnyExtensionToken[],
-  present: readonly AnyExtensionToken[],
-  neededBy = "",
-): ToolCallExtensionsError {
-  const missingIds = missing.map(({ id }) => id);
-  const presentIds = present.map(({ id }) => id);
-  const quoted = (ids: readonly string[]): string => ids.map((id) => `"${id}"`).join(", ");
-  const twin = missingIds.find((id) => presentIds.includes(id));
-  const message = [
-    `${missingIds.length > 1 ? "extensions" : "extension"} ${quoted(missingIds)} missing${neededBy};`,
-    presentIds.length > 0 ? `present: ${quoted(presentIds)};` : "the map is empty;",
-    twin === undefined
-      ? "add it with .with(token, value) or .insert(token, value)"
-      : `an entry with id "${twin}" belongs to another token object: its module was loaded twice, or two tokens share the id; extensionToken.shared("${twin}") gives everyone the same one`,
-  ].join(" ");
-  return new ToolCallExtensionsError("missing-extension", message, { missing: missingIds, present: presentIds });
-}
-
-function assertInsertable(token: AnyExtensionToken): void {
-  assertToken(token);
-  if (!token["~reserved"]) return;
-  throw new ToolCallExtensionsError(
-    "reserved-token",
-    `"${token.id}" is made by the library for every call and cannot be inserted; read it inside a tool`,
-    { tokenId: token.id },
-  );
-}
-
-function assertToken(token: AnyExtensionToken): void {
-  if (token?.kind !== "extension-token") throw invalidArgument("the token", token, "made by extensionToken(id).of()");
-}
-
 /** The boundary from storage to types: `insert` and `with` took the value under this very token, so it has its type. */
 function typed<Value>(_token: ExtensionToken<string, Value>, stored: unknown): Value {
   return stored as Value;
-}
-
-/** Every token is a full one at run time; `AnyExtensionToken` only hides the invariant value type. */
-export function asReadable(token: AnyExtensionToken): Token {
-  return token as Token;
 }
 
 /** Called by the one instance that owns the Map. */

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { invalidArgument } from "../errors.ts";
+import { invalidArgument, ToolCallExtensionsError } from "../errors.ts";
 import { processWide } from "../process-wide.ts";
 
 /** A token whose value type does not matter: enough to ask for presence, to list and to declare needs. */
@@ -43,7 +43,7 @@ interface Defaulted<Value> extends TokenOptions<Value> {
 }
 
 /** The second half of {@link extensionToken}: takes the value's type, from a type argument or a schema. */
-export interface ExtensionTokenBuilder<Id extends string> {
+interface ExtensionTokenBuilder<Id extends string> {
   of<Value>(
     schema: StandardSchemaV1<unknown, Value>,
     options: Defaulted<NoInfer<Value>>,
@@ -156,4 +156,23 @@ export function isStandardSchema(value: unknown): value is StandardSchemaV1<unkn
 /** The boundary where an untyped token gets its type: the caller's type argument or schema is the only witness. */
 function typedBuild<Id extends string>(build: Build): ExtensionTokenBuilder<Id>["of"] {
   return build as ExtensionTokenBuilder<Id>["of"];
+}
+
+export function assertToken(token: AnyExtensionToken): void {
+  if (token?.kind !== "extension-token") throw invalidArgument("the token", token, "made by extensionToken(id).of()");
+}
+
+export function assertInsertable(token: AnyExtensionToken): void {
+  assertToken(token);
+  if (!token["~reserved"]) return;
+  throw new ToolCallExtensionsError(
+    "reserved-token",
+    `"${token.id}" is made by the library for every call and cannot be inserted; read it inside a tool`,
+    { tokenId: token.id },
+  );
+}
+
+/** Every token is a full one at run time; `AnyExtensionToken` only hides the invariant value type. */
+export function asReadable(token: AnyExtensionToken): ExtensionToken<string, unknown> {
+  return token as ExtensionToken<string, unknown>;
 }

@@ -1,7 +1,6 @@
 import type { JsonValue } from "type-fest";
 import { ToolCallExtensionsError } from "../errors.ts";
-import { asReadable } from "./extension-map.ts";
-import type { AnyExtensionToken } from "./extension-token.ts";
+import { type AnyExtensionToken, asReadable } from "./extension-token.ts";
 import type { ToolCallExtensions } from "./tool-call-extensions.ts";
 
 /**

@@ -30,6 +30,7 @@ export interface McpClient {
   callTool(call: McpCall, resultSchema: undefined, options: { readonly signal: AbortSignal }): Promise<object>;
 }
 
+/** What of a call goes to the server, and how its tools are named. */
 export interface McpToolsOptions {
   /**
    * What goes to the server with every call, by `_meta` key: `{ "com.example/tenant": Tenant }`. Nothing else of the
@@ -45,6 +46,29 @@ export interface McpToolsOptions {
  * server marks as an error becomes a failure whose text the model sees.
  *
  * @throws ToolCallExtensionsError `invalid-argument` for a `forward` key that the protocol does not allow.
+ * @example
+ * ```ts
+ * import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+ * import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+ * import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+ * import { extensionToken, ToolCallExtensions, ToolSet } from "tool-call-extensions";
+ * import { mcpTools } from "tool-call-extensions/mcp";
+ * import { z } from "zod";
+ *
+ * const server = new McpServer({ name: "shop", version: "1.0.0" });
+ * server.registerTool("whose", {}, ({ _meta }) => {
+ *   return { content: [{ type: "text", text: String(_meta?.["com.example/tenant"]) }] };
+ * });
+ * const client = new Client({ name: "agent", version: "1.0.0" });
+ * const [ours, theirs] = InMemoryTransport.createLinkedPair();
+ * await Promise.all([server.connect(theirs), client.connect(ours)]);
+ *
+ * const Tenant = extensionToken("tenant").of(z.string());
+ * const tools = new ToolSet(await mcpTools(client, { forward: { "com.example/tenant": Tenant } }));
+ * const outcome = await tools.callWithExtensions("whose", {}, new ToolCallExtensions().with(Tenant, "t-7"));
+ * if (outcome.status !== "completed" || outcome.output !== "t-7") throw new Error("not forwarded");
+ * await client.close();
+ * ```
  */
 export async function mcpTools(
   client: McpClient,

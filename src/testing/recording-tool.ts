@@ -14,6 +14,7 @@ export interface RecordedCall {
   readonly invocation: ToolInvocationContext;
 }
 
+/** What a {@link recordingTool} is called, takes and gives back. */
 export interface RecordingToolOptions<Needs extends string> {
   /** `recording` by default. */
   readonly name?: string | undefined;
@@ -24,6 +25,7 @@ export interface RecordingToolOptions<Needs extends string> {
   readonly result?: ((call: RecordedCall) => unknown) | undefined;
 }
 
+/** A tool with a record of its calls. */
 export interface RecordingTool<Needs extends string> extends Tool<Record<string, unknown>, unknown, Needs> {
   /** Every call, in the order in which the tool was entered. */
   readonly calls: readonly RecordedCall[];

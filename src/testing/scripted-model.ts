@@ -20,6 +20,7 @@ export type ScriptedTurn =
       readonly usage?: Usage | undefined;
     };
 
+/** A model that plays a script and keeps what it was asked. */
 export interface ScriptedModel extends Model {
   /** What the model was asked, in order: all that it was ever shown. */
   readonly requests: readonly ModelRequest[];

@@ -1,5 +1,5 @@
 import { ToolCallExtensionsError } from "../errors.ts";
-import { missingExtension, missingTokens } from "../extensions/extension-map.ts";
+import { missingExtension, missingTokens } from "../extensions/missing-extension.ts";
 import type { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import type { Cancellation } from "../invocation/cancellation.ts";
 import { runAsCurrent } from "../invocation/current-invocation.ts";

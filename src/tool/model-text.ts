@@ -1,5 +1,5 @@
 /** The longest text a tool result puts before the model, in UTF-16 code units; `docs/concepts.md` documents it. */
-export const MAX_MODEL_TEXT = 65_536;
+const MAX_MODEL_TEXT = 65_536;
 const MAX_DEPTH = 32;
 const CUT_OFF = "[cut off: the result is too long]";
 

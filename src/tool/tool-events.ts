@@ -10,7 +10,7 @@ interface ToolEventBase {
 }
 
 /** A call begins; exactly one `tool-completed` or `tool-failed` with the same `toolCallId` follows. */
-export interface ToolRequestedEvent extends ToolEventBase {
+interface ToolRequestedEvent extends ToolEventBase {
   readonly type: "tool-requested";
   /** The arguments as the model sent them, not yet validated. */
   readonly input: unknown;
@@ -19,12 +19,12 @@ export interface ToolRequestedEvent extends ToolEventBase {
 }
 
 /** A generator tool yielded. */
-export interface ToolProgressEvent extends ToolEventBase {
+interface ToolProgressEvent extends ToolEventBase {
   readonly type: "tool-progress";
   readonly output: unknown;
 }
 
-export interface ToolCompletedEvent extends ToolEventBase {
+interface ToolCompletedEvent extends ToolEventBase {
   readonly type: "tool-completed";
   readonly input: unknown;
   /** What the tool returned, by reference. */
@@ -32,7 +32,7 @@ export interface ToolCompletedEvent extends ToolEventBase {
   readonly resultExtensions: ToolCallExtensions<string> | undefined;
 }
 
-export interface ToolFailedEvent extends ToolEventBase {
+interface ToolFailedEvent extends ToolEventBase {
   readonly type: "tool-failed";
   readonly input: unknown;
   readonly kind: ToolFailureKind;

@@ -33,21 +33,19 @@ interface DefinitionBase<Schema, Needs extends string> {
   readonly requires?: readonly AnyExtensionToken<Needs>[] | undefined;
 }
 
-/** What {@link defineTool} takes: `call` may be left out when `callWithExtensions` is given. */
-export type ToolDefinition<Schema, Output, Needs extends string> = DefinitionBase<Schema, Needs> &
-  (
-    | {
-        call(input: InputOf<Schema>): ToolReturn<Output>;
-        callWithExtensions?(input: InputOf<Schema>, extensions: CallExtensions<Needs>): ToolReturn<Output>;
-      }
-    | {
-        readonly call?: undefined;
-        callWithExtensions(input: InputOf<Schema>, extensions: CallExtensions<Needs>): ToolReturn<Output>;
-      }
-  );
+interface WithExtensionsOnly<Schema, Output, Needs extends string> extends DefinitionBase<Schema, Needs> {
+  readonly call?: undefined;
+  callWithExtensions(input: InputOf<Schema>, extensions: CallExtensions<Needs>): ToolReturn<Output>;
+}
+
+interface WithCall<Schema, Output, Needs extends string> extends DefinitionBase<Schema, Needs> {
+  call(input: InputOf<Schema>): ToolReturn<Output>;
+  callWithExtensions?(input: InputOf<Schema>, extensions: CallExtensions<Needs>): ToolReturn<Output>;
+}
 
 /**
- * Defines a tool; the input's type comes from the schema, the needs from `requires`.
+ * Defines a tool; the input's type comes from the schema, the needs from `requires`. `call` may be left out when
+ * `callWithExtensions` is given.
  *
  * @throws ToolCallExtensionsError `unsupported-schema` when the schema cannot describe itself to a model,
  * `invalid-argument` when the definition is not usable.
@@ -69,8 +67,15 @@ export type ToolDefinition<Schema, Output, Needs extends string> = DefinitionBas
  * if (outcome.status !== "completed" || outcome.output !== "t-7/42") throw new Error("not carried");
  * ```
  */
+// Two signatures, because a union of the two shapes costs the compiler a third more on every tool.
 export function defineTool<Schema extends InputSchema, Output, Needs extends string = never>(
-  definition: ToolDefinition<Schema, Output, Needs>,
+  definition: WithExtensionsOnly<Schema, Output, Needs>,
+): Tool<InputOf<Schema>, Output, Needs>;
+export function defineTool<Schema extends InputSchema, Output, Needs extends string = never>(
+  definition: WithCall<Schema, Output, Needs>,
+): Tool<InputOf<Schema>, Output, Needs>;
+export function defineTool<Schema extends InputSchema, Output, Needs extends string = never>(
+  definition: WithExtensionsOnly<Schema, Output, Needs> | WithCall<Schema, Output, Needs>,
 ): Tool<InputOf<Schema>, Output, Needs> {
   const { name, description, input, requires } = definition;
   // Bound, because the definition may be a class instance or refer to itself.
@@ -90,7 +95,7 @@ function callWithEmptyMap<Input, Output, Needs extends string>(
 }
 
 /** How {@link wrapTool} changes a tool. */
-export interface ToolWrapper<Input, Output, Needs extends string, MoreNeeds extends string> {
+interface ToolWrapper<Input, Inner, Output, Needs extends string, MoreNeeds extends string> {
   readonly name?: string | undefined;
   readonly description?: string | undefined;
   /** Tokens the wrapper reads, besides the tool's own. */
@@ -99,7 +104,7 @@ export interface ToolWrapper<Input, Output, Needs extends string, MoreNeeds exte
   callWithExtensions(
     input: Input,
     extensions: CallExtensions<Needs | MoreNeeds>,
-    next: (input: Input, extensions: CallExtensions<Needs>) => ToolReturn<Output>,
+    next: (input: Input, extensions: CallExtensions<Needs>) => ToolReturn<Inner>,
   ): ToolReturn<Output>;
 }
 
@@ -126,11 +131,11 @@ export interface ToolWrapper<Input, Output, Needs extends string, MoreNeeds exte
  * if (outcome.status !== "completed" || outcome.output !== "Hallo!") throw new Error("the map was dropped");
  * ```
  */
-export function wrapTool<Input, Output, Needs extends string, MoreNeeds extends string = never>(
-  tool: Tool<Input, Output, Needs>,
-  wrapper: ToolWrapper<Input, Output, Needs, MoreNeeds>,
+export function wrapTool<Input, Inner, Output, Needs extends string, MoreNeeds extends string = never>(
+  tool: Tool<Input, Inner, Needs>,
+  wrapper: ToolWrapper<Input, Inner, Output, Needs, MoreNeeds>,
 ): Tool<Input, Output, Needs | MoreNeeds> {
-  const next = (input: Input, extensions: CallExtensions<Needs>): ToolReturn<Output> =>
+  const next = (input: Input, extensions: CallExtensions<Needs>): ToolReturn<Inner> =>
     enterTool(tool, input, extensions);
   const callWithExtensions = (input: Input, extensions: CallExtensions<Needs | MoreNeeds>): ToolReturn<Output> =>
     wrapper.callWithExtensions(input, extensions, next);

@@ -1,0 +1,114 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { describe, expect, test } from "vitest";
+
+const src = fileURLToPath(new URL("../../src/", import.meta.url));
+const program = ts.createProgram(
+  ["index.ts", "testing/index.ts", "mcp/index.ts"].map((file) => src + file),
+  {
+    ...ts.parseJsonConfigFileContent(
+      ts.readConfigFile(`${src}../tsconfig.json`, ts.sys.readFile).config,
+      ts.sys,
+      `${src}..`,
+    ).options,
+  },
+);
+const checker = program.getTypeChecker();
+
+function exportsOf(file: string): readonly ts.Symbol[] {
+  const source = program.getSourceFile(src + file);
+  const module = source && checker.getSymbolAtLocation(source);
+  return module ? checker.getExportsOfModule(module) : [];
+}
+
+const namesOf = (file: string): readonly string[] =>
+  exportsOf(file)
+    .map(({ name }) => name)
+    .sort();
+
+function resolve(symbol: ts.Symbol): ts.Symbol {
+  return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+}
+
+test("the root exports exactly these names", () => {
+  expect(namesOf("index.ts")).toEqual([
+    "Agent",
+    "AgentOptions",
+    "AnyExtensionToken",
+    "AssistantPart",
+    "DefaultedExtensionToken",
+    "ErrorCode",
+    "ExtensionToken",
+    "InputSchema",
+    "JsonSchema",
+    "Message",
+    "Model",
+    "ModelRequest",
+    "ModelResponse",
+    "ModelStreamPart",
+    "PromptRequest",
+    "RunEvent",
+    "RunListener",
+    "RunResult",
+    "Runner",
+    "RunnerOptions",
+    "Tool",
+    "ToolCall",
+    "ToolCallExtensions",
+    "ToolCallExtensionsError",
+    "ToolError",
+    "ToolEvent",
+    "ToolFailureKind",
+    "ToolInvocationContext",
+    "ToolMiddleware",
+    "ToolOutcome",
+    "ToolResult",
+    "ToolSet",
+    "Usage",
+    "currentToolInvocation",
+    "defineTool",
+    "encodeExtensions",
+    "extensionToken",
+    "outcomeText",
+    "toolResult",
+    "wrapTool",
+  ]);
+});
+
+test("the adapters export exactly these names", () => {
+  expect(namesOf("testing/index.ts")).toEqual([
+    "RecordedCall",
+    "RecordingTool",
+    "RecordingToolOptions",
+    "ScriptedModel",
+    "ScriptedTurn",
+    "recordingTool",
+    "scriptedModel",
+  ]);
+  expect(namesOf("mcp/index.ts")).toEqual(["McpClient", "McpToolsOptions", "mcpTools"]);
+});
+
+test("the package exports exactly these entries", () => {
+  const { exports, files } = JSON.parse(readFileSync(`${src}../package.json`, "utf8"));
+  expect(Object.keys(exports)).toEqual([".", "./testing", "./mcp", "./package.json"]);
+  expect(files).toEqual(["dist"]);
+});
+
+describe.each(["index.ts", "testing/index.ts", "mcp/index.ts"])("%s", (file) => {
+  test("documents every name", () => {
+    const undocumented = exportsOf(file).filter((symbol) => {
+      return ts.displayPartsToString(resolve(symbol).getDocumentationComment(checker)) === "";
+    });
+    expect(undocumented.map(({ name }) => name)).toEqual([]);
+  });
+
+  test("shows an example of every function and class", () => {
+    const values = exportsOf(file)
+      .map(resolve)
+      .filter(({ flags }) => flags & ts.SymbolFlags.Value);
+    const bare = values.filter((symbol) => !symbol.getJsDocTags(checker).some(({ name }) => name === "example"));
+    expect(values.length).toBeGreaterThan(0);
+    expect(bare.map(({ name }) => name)).toEqual([]);
+  });
+});
