@@ -31,6 +31,8 @@ export interface RequestSettings<Output> {
  * compiler, and at run time they reject before the first model call.
  */
 export interface PromptRequest<Needs extends string, Output> {
+  /** Keeps a request that lacks something from passing for one that does not; never present at run time. */
+  readonly "~needs"?: (() => Needs) | undefined;
   /** Adds the entries of a map as it is now; later calls win. What is inserted into it afterwards is not seen. */
   toolExtensions<Has extends string>(extensions: ToolCallExtensions<Has>): PromptRequest<Exclude<Needs, Has>, Output>;
   /** Puts earlier messages before the prompt, such as `result.messages` of the last run. */

@@ -1,7 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { invalidArgument } from "../errors.ts";
 import { type AnyExtensionToken, asReadable } from "../extensions/extension-token.ts";
-import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
+import { type KnownId, ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { ToolInvocationContext } from "../invocation/invocation-context.ts";
 import type { MustHave } from "../tool/needs.ts";
 import { type CallExtensions, defineTool, type Tool } from "../tool/tool.ts";
@@ -34,7 +34,7 @@ export interface AsTool<Needs extends string> {
   (options: SubAgentOptions & { readonly extensions: "none" } & MustHave<Needs, never>): SubAgentTool<never>;
   /** These tokens, where the caller has them. */
   <Id extends string>(
-    options: SubAgentOptions & { readonly extensions: readonly AnyExtensionToken<Id>[] } & MustHave<Needs, Id>,
+    options: SubAgentOptions & { readonly extensions: readonly AnyExtensionToken<Id>[] } & MustHave<Needs, KnownId<Id>>,
   ): SubAgentTool<Needs>;
   /** What the function makes of the caller's map; `requires` declares what it reads. */
   <Given extends string, Reads extends string = never>(

@@ -8,7 +8,7 @@ import {
   type ExtensionToken,
 } from "./extension-token.ts";
 import { missingExtension, missingTokens } from "./missing-extension.ts";
-import type { ToolCallExtensions } from "./tool-call-extensions.ts";
+import type { KnownId, ToolCallExtensions } from "./tool-call-extensions.ts";
 
 /** One older entry of a snapshot of a snapshot; newer entries shadow older ones, and all of them shadow the base. */
 interface Entry {
@@ -55,12 +55,9 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
   static {
     // What `console.log` and `util.inspect` call in Node, Bun and Deno.
     const inspect = Symbol.for("nodejs.util.inspect.custom");
-    const print = {
-      value(this: ExtensionMap): string {
-        return this.toString();
-      },
-    };
+    const print = { value: ExtensionMap.prototype.toString };
     Object.defineProperties(ExtensionMap.prototype, { [BRAND]: { value: true }, [inspect]: print });
+    Object.defineProperty(ExtensionMap, "name", { value: "ToolCallExtensions" });
   }
 
   constructor(
@@ -78,12 +75,7 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
   }
 
   get size(): number {
-    let size = this.#base.size;
-    if (this.#token !== NO_TOKEN && !this.#base.has(this.#token)) size++;
-    for (let entry = this.#overflow; entry !== undefined; entry = entry.next) {
-      if (!this.#base.has(entry.token) && !this.#isShadowed(entry)) size++;
-    }
-    return size;
+    return this.#flat().size;
   }
 
   get isEmpty(): boolean {
@@ -111,16 +103,14 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
   get<Value>(token: ExtensionToken<string, Value>): Value | undefined {
     if (token === this.#token) return typed(token, this.#value);
     const value = this.#stored(token);
-    if (value !== undefined) return typed(token, value);
-    assertToken(token);
-    return token.default === undefined || this.has(token) ? undefined : token.default();
+    if (value !== undefined || this.has(token) || token.default === undefined) return typed(token, value);
+    return token.default();
   }
 
   require<Id extends Has, Value>(token: ExtensionToken<Id, Value>): Value {
     if (token === this.#token) return typed(token, this.#value);
     const value = this.#stored(token);
     if (value !== undefined || this.has(token)) return typed(token, value);
-    assertToken(token);
     if (token.default !== undefined) return token.default();
     throw missingExtension([token], this.tokens());
   }
@@ -130,7 +120,9 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
     for (let entry = this.#overflow; entry !== undefined; entry = entry.next) {
       if (entry.token === token) return true;
     }
-    return this.#base.has(token);
+    if (this.#base.has(token)) return true;
+    assertToken(token);
+    return false;
   }
 
   remove<Value>(token: ExtensionToken<string, Value>): Value | undefined {
@@ -160,24 +152,23 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
   with<Id extends string, Value>(
     token: ExtensionToken<Id, Value>,
     value: NoInfer<Value>,
-  ): ToolCallExtensions<Has | Id> {
+  ): ToolCallExtensions<Has | KnownId<Id>> {
     assertInsertable(token);
-    const child = this.#child(token, value, 0);
-    if (token.clone !== undefined) child.#flags |= CLONES;
-    return child;
+    return this.#child(token, value, 0);
   }
 
-  expect<Id extends string>(...tokens: readonly AnyExtensionToken<Id>[]): ToolCallExtensions<Has | Id> {
+  expect<Id extends string>(...tokens: readonly AnyExtensionToken<Id>[]): ToolCallExtensions<Has | KnownId<Id>> {
     const missing = missingTokens(this, tokens);
     if (missing.length > 0) throw missingExtension(missing, this.tokens());
     // The check above is what the type claims.
-    return this as ToolCallExtensions<Has | Id>;
+    return this as ToolCallExtensions<Has | KnownId<Id>>;
   }
 
   clone(): ToolCallExtensions<Has> {
     if ((this.#flags & CLONES) === 0) return this.#copy(0);
     const values = new Map<AnyExtensionToken, unknown>();
-    for (const [token, value] of this.#flat()) {
+    // Listed first: a clone function may change this map.
+    for (const [token, value] of [...this.#flat()]) {
       const { clone } = asReadable(token);
       values.set(token, clone === undefined ? value : clone(value));
     }
@@ -214,9 +205,12 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
     return new ExtensionMap(this.#base, this.#token, this.#value, this.#overflow, flags | (this.#flags & CLONES));
   }
 
-  /** One allocation while the slot is free or holds the same token, as it does for a call nested in a call. */
-  #child<Id extends string>(token: AnyExtensionToken<Id>, value: unknown, flags: number): ExtensionMap<Has | Id> {
-    const inherited = flags | (this.#flags & CLONES);
+  /**
+   * One allocation while the slot is free or holds the same token, as it does for a call nested in a call. The dynamic type
+   * fits every caller's; their signatures say what the child has.
+   */
+  #child(token: AnyExtensionToken, value: unknown, flags: number): ExtensionMap<string> {
+    const inherited = flags | (this.#flags & CLONES) | clonesFlag(token);
     this.#flags &= ~OWNS_BASE;
     if (this.#token !== NO_TOKEN && this.#token !== token) {
       if ((this.#flags & DERIVED) === 0 && !this.#isOverflowFull()) {
@@ -229,7 +223,7 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
   }
 
   #write(token: AnyExtensionToken, value: unknown): void {
-    if (asReadable(token).clone !== undefined) this.#flags |= CLONES;
+    this.#flags |= clonesFlag(token);
     const isSlotUsable = this.#token === NO_TOKEN || this.#token === token;
     if ((this.#flags & OWNS_BASE) !== 0 || (!isSlotUsable && this.#isOverflowFull())) {
       this.#ownBase().set(token, value);
@@ -247,14 +241,6 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
 
   #isOverflowFull(): boolean {
     return this.#overflow !== undefined && this.#overflow.depth >= MAX_OVERFLOW;
-  }
-
-  #isShadowed(older: Entry): boolean {
-    if (older.token === this.#token) return true;
-    for (let entry = this.#overflow; entry !== undefined && entry !== older; entry = entry.next) {
-      if (entry.token === older.token) return true;
-    }
-    return false;
   }
 
   #setBase(base: ReadonlyMap<AnyExtensionToken, unknown>): void {
@@ -294,6 +280,10 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
 
 export function isExtensionMap(value: unknown): value is ToolCallExtensions<string> {
   return typeof value === "object" && value !== null && BRAND in value;
+}
+
+function clonesFlag(token: AnyExtensionToken): number {
+  return asReadable(token).clone === undefined ? 0 : CLONES;
 }
 
 /** The boundary from storage to types: `insert` and `with` took the value under this very token, so it has its type. */

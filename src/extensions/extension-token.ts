@@ -7,8 +7,8 @@ export interface AnyExtensionToken<out Id extends string = string> {
   readonly kind: "extension-token";
   /** Shown in errors and printouts; two tokens with one id stay two tokens. */
   readonly id: string;
-  /** Carries the literal id for the compiler; never present at run time. */
-  readonly "~id"?: Id | undefined;
+  /** Carries the literal id for the compiler; never present at run time. A function, so that `never` is inferred as such. */
+  readonly "~id"?: (() => Id) | undefined;
   /** The library's own entries, which a caller cannot insert. */
   readonly "~reserved": boolean;
 }
@@ -130,7 +130,7 @@ function tokenBuilder<Id extends string>(id: Id, make: MakeToken): ExtensionToke
 
 function checkOptions(id: string, options: TokenParts | undefined): TokenParts {
   if (options === undefined) return {};
-  if (typeof options !== "object" || options === null) {
+  if (Object.prototype.toString.call(options) !== "[object Object]") {
     throw invalidArgument(
       `the argument of .of() for token "${id}"`,
       options,
@@ -159,7 +159,10 @@ function typedBuild<Id extends string>(build: Build): ExtensionTokenBuilder<Id>[
 }
 
 export function assertToken(token: AnyExtensionToken): void {
-  if (token?.kind !== "extension-token") throw invalidArgument("the token", token, "made by extensionToken(id).of()");
+  if (token?.kind === "extension-token") return;
+  // Boxed, so that the error names the kind: where arguments were swapped, this is the value.
+  const received: unknown = token === undefined ? undefined : Object(token);
+  throw invalidArgument("the token", received, "made by extensionToken(id).of()");
 }
 
 export function assertInsertable(token: AnyExtensionToken): void {

@@ -51,14 +51,20 @@ export interface ToolCallExtensions<in Has extends string = never> {
   extend(other: ToolCallExtensions<never>): void;
 
   /** Makes a writable map with this map's entries and one more; leaves this map as it is. */
-  with<Id extends string, Value>(token: ExtensionToken<Id, Value>, value: NoInfer<Value>): ToolCallExtensions<Has | Id>;
+  with<Id extends string, Value>(
+    token: ExtensionToken<Id, Value>,
+    value: NoInfer<Value>,
+  ): ToolCallExtensions<Has | KnownId<Id>>;
 
   /**
    * Checks at run time what the compiler cannot know of a dynamic map, and gives the same map with the proof in its type.
    *
    * @throws ToolCallExtensionsError `missing-extension`, naming every token that is absent.
    */
-  expect<Id extends string>(...tokens: readonly AnyExtensionToken<Id>[]): ToolCallExtensions<Has | Id>;
+  expect<Id extends string>(
+    first: AnyExtensionToken<Id>,
+    ...others: readonly AnyExtensionToken<Id>[]
+  ): ToolCallExtensions<Has | KnownId<Id>>;
 
   /** Makes an independent, writable map; values are shared unless their token declares `clone`. */
   clone(): ToolCallExtensions<Has>;
@@ -74,9 +80,14 @@ export interface ToolCallExtensions<in Has extends string = never> {
   "~bind"(token: AnyExtensionToken, value: unknown): ToolCallExtensions<Has>;
 }
 
+/** An id known only as `string` proves the presence of no particular token. */
+export type KnownId<Id extends string> = string extends Id ? never : Id;
+
 interface ToolCallExtensionsConstructor {
-  /** Makes an empty map. `new ToolCallExtensions<string>()` is dynamic: `insert` fills it, run-time checks guard it. */
-  new <Has extends string = never>(): ToolCallExtensions<Has>;
+  /** Makes an empty map that `with` fills and the compiler tracks. Apart from the other, so that no expected type fills it. */
+  new (): ToolCallExtensions;
+  /** Makes a dynamic map, `new ToolCallExtensions<string>()`: `insert` fills it, run-time checks guard it. */
+  new <Has extends string>(...dynamicOnly: string extends Has ? [] : [never]): ToolCallExtensions<Has>;
   /** Recognises maps of every copy of the package. */
   is(value: unknown): value is ToolCallExtensions<string>;
 }

@@ -131,7 +131,7 @@ interface ToolWrapper<Input, Inner, Output, Needs extends string, MoreNeeds exte
  * if (outcome.status !== "completed" || outcome.output !== "Hallo!") throw new Error("the map was dropped");
  * ```
  */
-export function wrapTool<Input, Inner, Output, Needs extends string, MoreNeeds extends string = never>(
+export function wrapTool<Input, Inner, Output, Needs extends string = never, MoreNeeds extends string = never>(
   tool: Tool<Input, Inner, Needs>,
   wrapper: ToolWrapper<Input, Inner, Output, Needs, MoreNeeds>,
 ): Tool<Input, Output, Needs | MoreNeeds> {
