@@ -25,6 +25,7 @@ export { encodeExtensions } from "./extensions/portable.ts";
 export { ToolCallExtensions } from "./extensions/tool-call-extensions.ts";
 export { currentToolInvocation } from "./invocation/current-invocation.ts";
 export { ToolInvocationContext } from "./invocation/invocation-context.ts";
+export { deriveInvocationKey } from "./invocation/invocation-key.ts";
 export type { InputSchema, JsonSchema } from "./tool/input-schema.ts";
 export type { ToolCall, ToolMiddleware } from "./tool/middleware.ts";
 export { defineTool, type Tool, wrapTool } from "./tool/tool.ts";

@@ -2,7 +2,7 @@ import { ToolCallExtensionsError } from "../errors.ts";
 import type { Cancellation } from "../invocation/cancellation.ts";
 import type { JsonSchema } from "../tool/input-schema.ts";
 import type { Agent } from "./agent.ts";
-import type { Message, Model, ModelRequest, ModelResponse } from "./model.ts";
+import type { AssistantPart, Message, Model, ModelRequest, ModelResponse } from "./model.ts";
 
 export interface TurnQuestion {
   readonly turn: number;
@@ -29,9 +29,7 @@ export async function askModel(agent: Agent<string>, question: TurnQuestion): Pr
     signal: cancellation.signal,
   };
   try {
-    const response = await cancellation.race(answer(agent.model, modelRequest, question));
-    if (!Array.isArray(response?.content)) throw new TypeError("its response has no content array");
-    return response;
+    return await cancellation.race(answer(agent.model, modelRequest, question));
   } catch (cause) {
     cancellation.throwIfAborted();
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -49,15 +47,29 @@ async function answer(model: Model, request: ModelRequest, question: TurnQuestio
   if (question.isStreaming && model.stream !== undefined) {
     for await (const part of model.stream(request)) {
       cancellation.throwIfAborted();
-      if (part.type === "response") return part.response;
+      if (part.type === "response") return checkResponse(part.response);
       onText?.(part.text);
     }
     throw new Error("its stream ended without a response part");
   }
-  const response = await model.generate(request);
+  const response = checkResponse(await model.generate(request));
   if (onText === undefined || cancellation.isAborted) return response;
   for (const part of response.content) {
     if (part.type === "text" && part.text !== "") onText(part.text);
+  }
+  return response;
+}
+
+/** A model is somebody else's code: what it answers is checked before the loop reads it. */
+function checkResponse(response: ModelResponse): ModelResponse {
+  if (!Array.isArray(response?.content)) throw new TypeError("its response has no content array");
+  for (const part of response.content as readonly (Partial<AssistantPart> | null | undefined)[]) {
+    if (typeof part?.type !== "string") throw new TypeError("its response has a part without a type");
+    if (part.type === "text" && typeof part.text !== "string")
+      throw new TypeError("a text part of its response has no text");
+    if (part.type === "tool-call" && typeof part.toolName !== "string") {
+      throw new TypeError("a tool call of its response has no toolName");
+    }
   }
   return response;
 }

@@ -11,12 +11,19 @@ import type { RunEvent, RunListener } from "./run-events.ts";
 import type { RunResult } from "./run-result.ts";
 import { Runner } from "./runner.ts";
 
+/** What the keys of a run's calls are made from. */
+interface Session {
+  readonly key: string;
+  readonly turnId: string | undefined;
+}
+
 /** What a request holds; the runner reads it. */
 export interface RequestSettings<Output> {
   readonly agent: Agent<string>;
   readonly prompt: string;
   readonly history: readonly Message[];
   readonly extensions: ToolCallExtensions<string>;
+  readonly session: Session | undefined;
   readonly signal: AbortSignal | undefined;
   readonly maxTurns: number | undefined;
   readonly listeners: readonly RunListener[];
@@ -35,6 +42,12 @@ export interface PromptRequest<Needs extends string, Output> {
   readonly "~needs"?: (() => Needs) | undefined;
   /** Adds the entries of a map as it is now; later calls win. What is inserted into it afterwards is not seen. */
   toolExtensions<Has extends string>(extensions: ToolCallExtensions<Has>): PromptRequest<Exclude<Needs, Has>, Output>;
+  /**
+   * Gives the run's calls invocation keys, for idempotent side effects. `key` names what the conversation belongs to, such as
+   * a chat's id; `turnId` names this prompt within it, such as the id of the user's message. Without a turn id, the same prompt
+   * after the same number of messages counts as the same run again, with the same keys.
+   */
+  session(key: string, options?: { readonly turnId?: string | undefined }): PromptRequest<Needs, Output>;
   /** Puts earlier messages before the prompt, such as `result.messages` of the last run. */
   history(messages: readonly Message[]): PromptRequest<Needs, Output>;
   /** Aborts the run with the signal: the model call, every tool and every sub-agent. */
@@ -67,6 +80,7 @@ export function promptRequest<Needs extends string>(agent: Agent<Needs>, prompt:
     prompt,
     history: [],
     extensions: new ToolCallExtensions<string>().snapshot(),
+    session: undefined,
     signal: undefined,
     maxTurns: undefined,
     listeners: [],
@@ -80,6 +94,11 @@ function build<Needs extends string, Output>(settings: RequestSettings<Output>):
   const request = {
     toolExtensions: <Has extends string>(extensions: ToolCallExtensions<Has>) =>
       build<Exclude<Needs, Has>, Output>({ ...settings, extensions: merged(settings.extensions, extensions) }),
+    session: (key: string, { turnId }: { readonly turnId?: string | undefined } = {}) => {
+      if (typeof key !== "string" || key === "") throw invalidArgument("the session key", key, "a non-empty string");
+      if (turnId !== undefined && typeof turnId !== "string") throw invalidArgument("the turn id", turnId, "a string");
+      return change({ session: { key, turnId } });
+    },
     history: (history: readonly Message[]) => {
       if (!Array.isArray(history)) throw invalidArgument("the argument of .history()", history, "an array of messages");
       return change({ history: [...history] });
@@ -111,7 +130,9 @@ function build<Needs extends string, Output>(settings: RequestSettings<Output>):
 function merged(earlier: ToolCallExtensions<string>, later: ToolCallExtensions<never>): ToolCallExtensions<string> {
   if (!isExtensionMap(later)) throw invalidArgument("the argument of .toolExtensions()", later, "a ToolCallExtensions");
   if (earlier.isEmpty) return later.snapshot();
-  const both = earlier.clone();
+  // Not a clone, which would copy values whose token says so: a run shares what its caller has.
+  const both = new ToolCallExtensions<string>();
+  both.extend(earlier);
   both.extend(later);
   return both.snapshot();
 }

@@ -13,16 +13,23 @@ export function makeEmit(
   listeners: readonly RunListener[],
   sink: ((event: RunEvent) => void) | undefined,
   outer: ((event: RunEvent) => void) | undefined,
-  onListenerError: RunnerOptions["onListenerError"] = reportToConsole,
+  onListenerError?: RunnerOptions["onListenerError"],
 ): ((event: RunEvent) => void) | undefined {
   if (listeners.length === 0 && sink === undefined) return outer;
+  const report = (error: unknown, event: RunEvent): void => {
+    try {
+      (onListenerError ?? reportToConsole)(error, event);
+    } catch (reporterError) {
+      reportToConsole(reporterError, event);
+    }
+  };
   const notify = (listener: RunListener, event: RunEvent): void => {
     try {
       // A listener may be an async function, for all its type says.
       const returned: unknown = listener(event);
-      if (returned instanceof Promise) returned.catch((error: unknown) => onListenerError(error, event));
+      if (returned instanceof Promise) returned.catch((error: unknown) => report(error, event));
     } catch (error) {
-      onListenerError(error, event);
+      report(error, event);
     }
   };
   return (event) => {

@@ -1,11 +1,12 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ToolCallExtensionsError } from "../errors.ts";
 import { missingExtension, missingTokens } from "../extensions/missing-extension.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { Cancellation } from "../invocation/cancellation.ts";
 import { scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
-import { randomRunId, ToolCallIds } from "../invocation/tool-call-id.ts";
+import { derivedRunId, randomRunId, ToolCallIds } from "../invocation/tool-call-id.ts";
 import type { CallScope, RunScope } from "../tool/dispatch.ts";
-import { toJsonSchema, validate } from "../tool/input-schema.ts";
+import { toJsonSchema, type Validation, validate } from "../tool/input-schema.ts";
 import type { ToolMiddleware } from "../tool/middleware.ts";
 import { outcomeText, type ToolOutcome } from "../tool/tool-result.ts";
 import type { AssistantMessage, AssistantPart, Message, ModelResponse, ToolCallPart, Usage } from "./model.ts";
@@ -37,7 +38,7 @@ export class Run<Output> implements AgentRunScope {
   readonly #parent: ToolInvocationContext | undefined;
   readonly #outer: AgentRunScope | undefined;
   readonly #cancellation: Cancellation;
-  readonly #ids = new ToolCallIds();
+  readonly #ids: ToolCallIds;
   readonly #messages: Message[];
   readonly #resultExtensions = new ToolCallExtensions<string>();
   #inputTokens = 0;
@@ -48,16 +49,16 @@ export class Run<Output> implements AgentRunScope {
     this.#settings = settings;
     this.#parent = settings.extensions.get(ToolInvocationContext);
     const scope = this.#parent && scopeOf<CallScope>(this.#parent);
-    this.#runId = this.#parent && scope ? nestedRunId(this.#parent, scope) : randomRunId();
+    this.#runId = toRunId(settings, this.#parent, scope);
     this.#outer = scope && isAgentRun(scope.run) ? scope.run : undefined;
-    this.#cancellation = new Cancellation(scope?.cancellation).follow(settings.signal);
+    this.#cancellation = (scope?.cancellation.child() ?? new Cancellation()).follow(settings.signal);
     this.middleware = [...(scope?.run.middleware ?? []), ...(options.middleware ?? [])];
     this.toolConcurrency = options.toolConcurrency ?? this.#outer?.toolConcurrency ?? DEFAULT_CONCURRENCY;
     this.isStreaming = sink !== undefined || (this.#outer?.isStreaming ?? false);
     const emit = makeEmit(settings.listeners, sink, this.#outer?.emit, options.onListenerError);
     this.emit = emit && ((event) => this.#isOver || emit(event));
     this.#messages = [...settings.history, { role: "user", text: settings.prompt }];
-    this.#ids.seed(settings.history.map((message) => (message.role === "tool" ? message.toolCallId : "")));
+    this.#ids = new ToolCallIds(this.#runId, seenIds(settings.history));
   }
 
   addUsage(usage: Usage): void {
@@ -117,7 +118,7 @@ export class Run<Output> implements AgentRunScope {
   }
 
   async #takeTurn(response: ModelResponse, calls: readonly ToolCallPart[], turn: number): Promise<AssistantMessage> {
-    const ids = calls.map((call, index) => this.#ids.assign(call.toolCallId, turn, index));
+    const ids = calls.map((call, index) => this.#ids.assign(call.toolCallId, call.toolName, turn, index));
     const wireIds = toWireIds(calls, ids);
     const message: AssistantMessage = { role: "assistant", content: withWireIds(response.content, wireIds) };
     this.#messages.push(message);
@@ -141,7 +142,7 @@ export class Run<Output> implements AgentRunScope {
       ...place,
       providerToolCallId,
       toolName,
-      sessionKey: undefined,
+      sessionKey: this.#settings.session?.key,
       runId: this.#runId,
       agentName: agent.name,
       attempt: 1,
@@ -174,13 +175,8 @@ export class Run<Output> implements AgentRunScope {
     const { outputSchema } = this.#settings;
     // Without a schema the request's output type is string.
     if (outputSchema === undefined) return text as Output;
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch (cause) {
-      throw invalidOutput(text, ["the answer is not JSON"], cause);
-    }
-    const validation = await validate(outputSchema, value);
+    const value = parseJson(text);
+    const validation = await validateSafely(outputSchema, value, text);
     if (validation.issues !== undefined) throw invalidOutput(text, validation.issues);
     return validation.value;
   }
@@ -196,9 +192,32 @@ function isAgentRun(run: RunScope): run is AgentRunScope {
   return "addUsage" in run;
 }
 
-/** Derived, so that a replay of the outer run finds the same ids; counted, because one call may start several runs. */
-function nestedRunId(parent: ToolInvocationContext, scope: CallScope): string {
-  return `${parent.runId}/${parent.toolCallId}.${++scope.nestedCalls}`;
+/**
+ * A run in a session is identified by its turn id or, without one, by the conversation it continues; a run inside a call by
+ * that call, counted because one call may start several. So a replay finds the same run id, and with it the same made ids.
+ */
+function toRunId(
+  { session, history, prompt }: RequestSettings<unknown>,
+  parent: ToolInvocationContext | undefined,
+  scope: CallScope | undefined,
+): string {
+  if (session !== undefined) {
+    const { key, turnId } = session;
+    return turnId === undefined
+      ? derivedRunId("conversation", key, String(history.length), prompt)
+      : derivedRunId("turn", key, turnId);
+  }
+  if (parent === undefined) return randomRunId();
+  return derivedRunId("call", parent.runId, parent.toolCallId, String(scope === undefined ? 0 : scope.nestedCalls++));
+}
+
+/** The ids that the conversation already uses, for calls and for results. */
+function seenIds(messages: readonly Message[]): readonly string[] {
+  return messages.flatMap((message) => {
+    if (message.role === "tool") return [message.toolCallId];
+    if (message.role === "user") return [];
+    return message.content.filter(isToolCall).map(({ toolCallId = "" }) => toolCallId);
+  });
 }
 
 function isToolCall(part: AssistantPart): part is ToolCallPart {
@@ -226,6 +245,27 @@ function withWireIds(content: readonly AssistantPart[], wireIds: readonly string
     const toolCallId = wireIds[index++];
     return part.toolCallId === toolCallId ? part : { ...part, toolCallId };
   });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw invalidOutput(text, ["the answer is not JSON"], cause);
+  }
+}
+
+/** A schema's own code, such as a transform, may throw on a value it did not expect. */
+async function validateSafely<Output>(
+  schema: StandardSchemaV1<unknown, Output>,
+  value: unknown,
+  text: string,
+): Promise<Validation<Output>> {
+  try {
+    return await validate(schema, value);
+  } catch (cause) {
+    throw invalidOutput(text, ["the schema failed on it"], cause);
+  }
 }
 
 function invalidOutput(text: string, issues: readonly string[], cause?: unknown): ToolCallExtensionsError {

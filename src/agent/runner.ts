@@ -5,6 +5,7 @@ import type { PromptRequest } from "./prompt-request.ts";
 import { Run } from "./run.ts";
 import type { RunEvent } from "./run-events.ts";
 import type { RunResult } from "./run-result.ts";
+import { RunStream } from "./run-stream.ts";
 
 /** How a {@link Runner} drives its runs. */
 export interface RunnerOptions {
@@ -53,32 +54,9 @@ export class Runner {
     return new Run(settingsOf(request), this.#options).execute();
   }
 
-  async *stream(request: PromptRequest<never, unknown>): AsyncGenerator<RunEvent, void> {
-    let events: RunEvent[] = [];
-    let wake = (): void => {};
-    const run = new Run(settingsOf(request), this.#options, (event) => {
-      events.push(event);
-      wake();
-    });
-    let isOver = false;
-    const execution = run.execute().finally(() => {
-      isOver = true;
-      wake();
-    });
-    // Its rejection is thrown below; a consumer who has left early is not told of the abort that leaving caused.
-    const settled = execution.catch(() => undefined);
-    try {
-      while (!isOver || events.length > 0) {
-        const batch = events;
-        events = [];
-        yield* batch;
-        if (events.length === 0 && !isOver) await new Promise<void>((resolve) => (wake = resolve));
-      }
-    } finally {
-      run.abort(new DOMException("the run's stream was left before its end", "AbortError"));
-      await settled;
-    }
-    await execution;
+  stream(request: PromptRequest<never, unknown>): AsyncGenerator<RunEvent, void> {
+    const settings = settingsOf(request);
+    return new RunStream((sink) => new Run(settings, this.#options, sink));
   }
 }
 

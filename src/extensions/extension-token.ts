@@ -160,8 +160,8 @@ function typedBuild<Id extends string>(build: Build): ExtensionTokenBuilder<Id>[
 
 export function assertToken(token: AnyExtensionToken): void {
   if (token?.kind === "extension-token") return;
-  // Boxed, so that the error names the kind: where arguments were swapped, this is the value.
-  const received: unknown = token === undefined ? undefined : Object(token);
+  // Boxed, so that the error gives no number away: where arguments were swapped, this is the value.
+  const received: unknown = typeof token === "number" ? Object(token) : token;
   throw invalidArgument("the token", received, "made by extensionToken(id).of()");
 }
 

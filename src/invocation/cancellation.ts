@@ -2,24 +2,17 @@
  * Carries an abort down a tree of runs, calls and nested calls.
  *
  * An `AbortSignal` shared by all of them would collect one listener a call: Node warns at the eleventh, and one that is
- * never removed lives as long as the caller's signal. So each node has a signal of its own, made on first read.
+ * never removed lives as long as the caller's signal. So each node has a signal of its own, made on first read, and all
+ * nodes that follow one signal from outside share one listener.
  */
 export class Cancellation {
-  readonly #parent: Cancellation | undefined;
-  #children: Set<Cancellation> | undefined;
+  #parent: Cancellation | undefined;
+  readonly #children = new Set<Cancellation>();
   #controller: AbortController | undefined;
   #onAbort: ((reason: unknown) => void) | undefined;
-  #release: (() => void) | undefined;
+  #followed: AbortSignal | undefined;
   #isAborted = false;
   #reason: unknown;
-
-  constructor(parent?: Cancellation) {
-    this.#parent = parent;
-    if (parent === undefined) return;
-    if (parent.#isAborted) this.abort(parent.#reason);
-    parent.#children ??= new Set();
-    parent.#children.add(this);
-  }
 
   get isAborted(): boolean {
     return this.#isAborted;
@@ -37,8 +30,13 @@ export class Cancellation {
     return this.#controller.signal;
   }
 
+  /** Made by the parent, because the parent may be of another copy of the package. */
   child(): Cancellation {
-    return new Cancellation(this);
+    const child = new Cancellation();
+    child.#parent = this;
+    this.#children.add(child);
+    if (this.#isAborted) child.abort(this.#reason);
+    return child;
   }
 
   /** Follows a signal from outside until `dispose`. */
@@ -48,9 +46,8 @@ export class Cancellation {
       this.abort(signal.reason);
       return this;
     }
-    const onAbort = (): void => this.abort(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    this.#release = () => signal.removeEventListener("abort", onAbort);
+    this.#followed = signal;
+    relayOf(signal).add(this);
     return this;
   }
 
@@ -59,7 +56,7 @@ export class Cancellation {
     this.#isAborted = true;
     this.#reason = reason;
     // Children first, so that the calls have ended when whoever waits for this node hears of it.
-    for (const child of this.#children ?? []) child.abort(reason);
+    for (const child of this.#children) child.abort(reason);
     this.#controller?.abort(reason);
     this.#onAbort?.(reason);
   }
@@ -80,11 +77,47 @@ export class Cancellation {
     });
   }
 
-  /** Cuts this node off: a later abort of its parents no longer reaches it. */
+  /** Takes this node out of the tree. What is still open below it, such as a call nobody waited for, moves up. */
   dispose(): void {
-    const siblings = this.#parent === undefined ? undefined : this.#parent.#children;
-    siblings?.delete(this);
-    this.#release?.();
+    for (const child of this.#children) {
+      child.#parent = this.#parent;
+      if (this.#parent !== undefined) this.#parent.#children.add(child);
+    }
+    this.#children.clear();
+    if (this.#parent !== undefined) this.#parent.#children.delete(this);
+    if (this.#followed !== undefined) relays.get(this.#followed)?.remove(this);
     this.#onAbort = undefined;
+  }
+}
+
+const relays = new WeakMap<AbortSignal, SignalRelay>();
+
+function relayOf(signal: AbortSignal): SignalRelay {
+  const relay = relays.get(signal) ?? new SignalRelay(signal);
+  relays.set(signal, relay);
+  return relay;
+}
+
+/** Is the one listener on a signal from outside, there while somebody follows it. */
+class SignalRelay {
+  readonly #signal: AbortSignal;
+  readonly #followers = new Set<Cancellation>();
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  add(follower: Cancellation): void {
+    if (this.#followers.size === 0) this.#signal.addEventListener("abort", this, { once: true });
+    this.#followers.add(follower);
+  }
+
+  remove(follower: Cancellation): void {
+    this.#followers.delete(follower);
+    if (this.#followers.size === 0) this.#signal.removeEventListener("abort", this);
+  }
+
+  handleEvent(): void {
+    for (const follower of this.#followers) follower.abort(this.#signal.reason);
   }
 }

@@ -1,4 +1,5 @@
 import { type ExtensionToken, reservedToken } from "../extensions/extension-token.ts";
+import { invocationKey } from "./invocation-key.ts";
 
 /**
  * Identifies one call of one tool; there is one object for each attempt, and it is frozen.
@@ -12,8 +13,12 @@ export interface ToolInvocationContext {
   /** The provider's id as it came: it may be empty, missing or repeated. */
   readonly providerToolCallId: string | undefined;
   readonly toolName: string;
-  /** The key for idempotent side effects; `undefined` without a session. */
+  /**
+   * The key for idempotent side effects: the same for this call over retries, resumes and processes, another for every other
+   * call. `undefined` without a session. Computed on first read.
+   */
   readonly invocationKey: string | undefined;
+  /** The request's `.session(key)`; inside another call, that call's invocation key. */
   readonly sessionKey: string | undefined;
   readonly runId: string;
   /** The agent whose run made the call; `undefined` when a `ToolSet` was called directly. */
@@ -57,6 +62,7 @@ export interface InvocationFields {
   readonly toolCallId: string;
   readonly providerToolCallId: string | undefined;
   readonly toolName: string;
+  /** The run's own session, if it has one. */
   readonly sessionKey: string | undefined;
   readonly runId: string;
   readonly agentName: string | undefined;
@@ -78,7 +84,6 @@ export class Invocation implements ToolInvocationContext {
   readonly toolCallId: string;
   readonly providerToolCallId: string | undefined;
   readonly toolName: string;
-  readonly sessionKey: string | undefined;
   readonly runId: string;
   readonly agentName: string | undefined;
   readonly turn: number;
@@ -87,6 +92,8 @@ export class Invocation implements ToolInvocationContext {
   readonly attempt: number;
   readonly parent: ToolInvocationContext | undefined;
   readonly #scope: InvocationScope;
+  readonly #sessionKey: string | undefined;
+  #invocationKey: string | undefined;
 
   static {
     Object.defineProperty(Invocation.prototype, SCOPE, {
@@ -100,7 +107,6 @@ export class Invocation implements ToolInvocationContext {
     this.toolCallId = fields.toolCallId;
     this.providerToolCallId = fields.providerToolCallId;
     this.toolName = fields.toolName;
-    this.sessionKey = fields.sessionKey;
     this.runId = fields.runId;
     this.agentName = fields.agentName;
     this.turn = fields.turn;
@@ -109,11 +115,19 @@ export class Invocation implements ToolInvocationContext {
     this.attempt = fields.attempt;
     this.parent = fields.parent;
     this.#scope = scope;
+    this.#sessionKey = fields.sessionKey;
     Object.freeze(this);
   }
 
+  get sessionKey(): string | undefined {
+    return this.#sessionKey ?? this.parent?.invocationKey;
+  }
+
   get invocationKey(): string | undefined {
-    return undefined;
+    const { sessionKey } = this;
+    if (sessionKey === undefined) return undefined;
+    this.#invocationKey ??= invocationKey(sessionKey, this.toolCallId);
+    return this.#invocationKey;
   }
 
   get signal(): AbortSignal {

@@ -1,40 +1,64 @@
+import { digestBytes, digestText } from "./invocation-key.ts";
+
 /**
  * Gives every call of a run an id of its own: the provider's where it is usable, else one made from the call's place,
  * which is the same on every replay.
  */
 export class ToolCallIds {
-  readonly #seen = new Set<string>();
+  readonly #runId: string;
+  readonly #seen: Set<string>;
 
-  /** Takes the ids of an earlier conversation as used. */
-  seed(ids: Iterable<string>): void {
-    for (const id of ids) this.#seen.add(id);
+  /** `seen` are the ids of the conversation so far; a provider that sends one again gets a made one for it. */
+  constructor(runId: string, seen: Iterable<string> = []) {
+    this.#runId = runId;
+    this.#seen = new Set(seen);
   }
 
   /** `turn` counts from 1, `index` from 0. */
-  assign(providerId: string | undefined, turn: number, index: number): string {
-    const id =
-      providerId === undefined || providerId === "" || this.#seen.has(providerId)
-        ? this.#make(turn, index)
-        : providerId;
+  assign(providerId: string | undefined, toolName: string, turn: number, index: number): string {
+    const isUsable = isCallUnique(providerId, toolName) && !this.#seen.has(providerId);
+    const id = isUsable ? providerId : this.#make(turn, index);
     this.#seen.add(id);
     return id;
   }
 
   #make(turn: number, index: number): string {
     for (let salt = 0; ; salt++) {
-      const id = placeId(turn + salt * 46_656, index);
+      const id = madeId(this.#runId, String(turn), String(index), String(salt));
       if (!this.#seen.has(id)) return id;
     }
   }
 }
 
-/** Nine letters and digits, the strictest format a provider documents (Mistral's). */
-function placeId(turn: number, index: number): string {
-  return `c${turn.toString(36).padStart(4, "0")}${index.toString(36).padStart(4, "0")}`;
+/** The tool's position in its turn, alone or after a name: `list_dir:0`, `functions.search:1`, `call_0`, `2`. */
+const TURN_SCOPED = /^(?:[\w.-]*:|(?:tool[_-]?)?call[_-]?)?\d{1,4}$/i;
+
+/**
+ * Tells whether an id names one call of a conversation. Some providers send none, an empty one, the bare tool name, or one
+ * that begins again every turn (https://github.com/fw-ai/fireconnect/issues/16).
+ */
+function isCallUnique(id: string | undefined, toolName: string): id is string {
+  return id !== undefined && id !== "" && id !== toolName && !TURN_SCOPED.test(id);
+}
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/**
+ * Makes an id from the place of a call: nine letters and digits, the strictest format a provider documents (Mistral's); 53
+ * bits of a hash.
+ */
+export function madeId(...place: readonly string[]): string {
+  const bytes = digestBytes("tool-call-extensions/tool-call-id/1", ...place);
+  return Array.from(bytes.subarray(0, 9), (byte) => ALPHABET[byte % ALPHABET.length]).join("");
 }
 
 /** Makes the id of a run that nothing else identifies. */
 export function randomRunId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(10));
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `run_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** Makes the id of a run from what identifies it: the same on every replay, and of one length at any depth. */
+export function derivedRunId(...fields: readonly string[]): string {
+  return `run_${digestText("tool-call-extensions/run-id/1", ...fields)}`;
 }

@@ -1,4 +1,4 @@
-import { ToolCallExtensionsError } from "../errors.ts";
+import { invalidArgument, ToolCallExtensionsError } from "../errors.ts";
 import { missingExtension, missingTokens } from "../extensions/missing-extension.ts";
 import type { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import type { Cancellation } from "../invocation/cancellation.ts";
@@ -14,7 +14,7 @@ import { validateInput } from "./input-schema.ts";
 import type { ToolCall, ToolHandler, ToolMiddleware } from "./middleware.ts";
 import { enterTool, type Tool } from "./tool.ts";
 import type { ToolEvent } from "./tool-events.ts";
-import { type ToolOutcome, toOutcome } from "./tool-result.ts";
+import { type ToolOutcome, toOutcome, unwrapResult } from "./tool-result.ts";
 
 /** What the calls of one run share; nested calls and sub-agents find it through their parent. */
 export interface RunScope {
@@ -28,6 +28,8 @@ export interface CallScope extends InvocationScope {
   readonly run: RunScope;
   readonly cancellation: Cancellation;
   nestedCalls: number;
+  /** Until the call's end has been reported; what a tool does after it is ignored. */
+  isOpen: boolean;
 }
 
 export interface DispatchRequest {
@@ -52,16 +54,17 @@ export interface DispatchRequest {
  */
 export async function dispatch(request: DispatchRequest): Promise<ToolOutcome> {
   const { cancellation, run } = request;
-  const scope: CallScope = { run, cancellation, nestedCalls: 0 };
+  const scope: CallScope = { run, cancellation, nestedCalls: 0, isOpen: true };
   const invocation = new Invocation(request.call, scope);
   const extensions = request.extensions["~bind"](ToolInvocationContext, invocation);
   run.emit?.(requested(request.input, invocation, extensions));
   let outcome: ToolOutcome;
   try {
-    outcome = await cancellation.race(perform(request, extensions, invocation));
+    outcome = assertOutcome(await cancellation.race(perform(request, extensions, invocation)));
   } catch (error) {
     outcome = toFailure(error, cancellation);
   }
+  scope.isOpen = false;
   cancellation.dispose();
   run.emit?.(ended(request.input, invocation, outcome));
   return outcome;
@@ -82,6 +85,7 @@ async function perform(
   }
   const pending = validateInput(tool.input, request.input);
   const validation = pending instanceof Promise ? await pending : pending;
+  cancellation.throwIfAborted();
   if (validation.issues !== undefined) return invalidInput(tool.name, validation.issues);
   return request.handler({ tool, input: validation.value, extensions, invocation });
 }
@@ -90,24 +94,26 @@ async function perform(
 export async function performCall(call: ToolCall): Promise<ToolOutcome> {
   const { invocation } = call;
   const scope = scopeOf<CallScope>(invocation);
-  // A middleware may have handed on another map; the invocation is in every one that a tool sees.
-  const extensions =
-    call.extensions.get(ToolInvocationContext) === invocation
-      ? call.extensions
-      : call.extensions["~bind"](ToolInvocationContext, invocation);
+  // A middleware may have handed on another map: what a tool sees is read-only and has the invocation.
+  const isAsBound = call.extensions.isReadOnly && call.extensions.get(ToolInvocationContext) === invocation;
+  const extensions = isAsBound ? call.extensions : call.extensions["~bind"](ToolInvocationContext, invocation);
   try {
+    scope?.cancellation.throwIfAborted();
     return toOutcome(await runAsCurrent(invocation, () => settle(call, extensions, scope)));
   } catch (error) {
     return toFailure(error, scope?.cancellation);
   }
 }
 
-function settle(call: ToolCall, extensions: ToolCallExtensions<string>, scope: CallScope | undefined): unknown {
-  // The input was validated by the schema from which the tool's input type was taken.
-  const returned: unknown = enterTool(call.tool, call.input as never, extensions);
-  if (isAsyncIterable(returned)) return drain(returned, call.invocation, scope);
-  if (!(returned instanceof Promise)) return returned;
-  return returned.then((value) => (isAsyncIterable(value) ? drain(value, call.invocation, scope) : value));
+async function settle(
+  call: ToolCall,
+  extensions: ToolCallExtensions<string>,
+  scope: CallScope | undefined,
+): Promise<unknown> {
+  // The input was validated by the schema from which the tool's input type was taken. Awaited here, inside the accessor's
+  // scope: a query builder, say, begins to work when it is awaited.
+  const returned: unknown = await enterTool(call.tool, call.input as never, extensions);
+  return isAsyncIterable(returned) ? drain(returned, call.invocation, scope) : returned;
 }
 
 /** Each item is progress; the result is the generator's return value or, where it has none, the last item. */
@@ -126,7 +132,7 @@ async function drain(
       throw scope.cancellation.reason;
     }
     last = step.value;
-    scope?.run.emit?.({ type: "tool-progress", at: Date.now(), invocation, output: last });
+    if (scope?.isOpen) scope.run.emit?.(progress(invocation, last));
   }
 }
 
@@ -153,6 +159,16 @@ function invalidInput(toolName: string, issues: readonly string[]): ToolOutcome 
   const message = `The arguments for tool "${toolName}" are not valid: ${issues.join("; ")}`;
   const error = new ToolCallExtensionsError("invalid-input", message, { toolName, issues });
   return { status: "failed", kind: "invalid-input", error };
+}
+
+function progress(invocation: ToolInvocationContext, item: unknown): ToolEvent {
+  return { type: "tool-progress", at: Date.now(), invocation, output: unwrapResult(item) };
+}
+
+/** Written in JavaScript, a middleware may forget to return. */
+function assertOutcome(outcome: ToolOutcome): ToolOutcome {
+  if (outcome?.status === "completed" || outcome?.status === "failed") return outcome;
+  throw invalidArgument("what a middleware returns", outcome, "a ToolOutcome, such as that of next(call)");
 }
 
 function requested(input: unknown, invocation: Invocation, extensions: ToolCallExtensions<string>): ToolEvent {

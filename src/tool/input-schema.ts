@@ -21,10 +21,12 @@ export type Validation<Value> =
   | { readonly value: Value; readonly issues?: undefined }
   | { readonly issues: readonly string[] };
 
-const FIXES: Readonly<Record<string, string>> = {
-  zod: 'zod/mini schemas carry none: use z.toJSONSchema(schema), or import z from "zod"',
-  valibot: 'wrap it: toStandardJsonSchema(schema) from "@valibot/to-json-schema"',
-};
+const FIXES: ReadonlyMap<string, string> = /* @__PURE__ */ new Map(
+  Object.entries({
+    zod: 'zod/mini schemas carry none: use z.toJSONSchema(schema), or import z from "zod"',
+    valibot: 'wrap it: toStandardJsonSchema(schema) from "@valibot/to-json-schema"',
+  }),
+);
 
 /** Conversion costs more than a call, and a tool is converted where it is defined and in every set that holds it. */
 const converted = new WeakMap<object, JsonSchema>();
@@ -41,7 +43,7 @@ export function toJsonSchema(schema: InputSchema, schemaOf: string): JsonSchema 
   }
   const { vendor } = schema["~standard"];
   if (!hasConverter(schema)) {
-    const fix = FIXES[vendor] ?? "pass its JSON Schema instead, or a schema that implements Standard JSON Schema";
+    const fix = FIXES.get(vendor) ?? "pass its JSON Schema instead, or a schema that implements Standard JSON Schema";
     throw unsupported(schemaOf, vendor, `its schema (${vendor}) gives no JSON Schema for the model; ${fix}`);
   }
   try {

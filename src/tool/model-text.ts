@@ -8,10 +8,10 @@ const CUT_OFF = "[cut off: the result is too long]";
  * hold is written in a form the model can read. Never throws; the work is bounded by the text, not by the value.
  */
 export function toModelText(value: unknown): string {
-  if (typeof value === "string") return bounded(value);
+  if (typeof value === "string") return boundText(value);
   if (value === undefined) return "(no output)";
   const writer = { budget: MAX_MODEL_TEXT, ancestors: [] };
-  return bounded(JSON.stringify(toJson(value, writer)) ?? "(no output)");
+  return boundText(JSON.stringify(toJson(value, writer)) ?? "(no output)");
 }
 
 interface Writer {
@@ -24,14 +24,14 @@ function toJson(value: unknown, writer: Writer): unknown {
   switch (typeof value) {
     case "string":
       writer.budget -= value.length + 2;
-      return value.length > MAX_MODEL_TEXT ? bounded(value) : value;
+      return value.length > MAX_MODEL_TEXT ? boundText(value) : value;
     case "number":
     case "boolean":
-      writer.budget -= 5;
+      writer.budget -= String(value).length;
       return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
     case "bigint":
       writer.budget -= 20;
-      return bounded(value.toString());
+      return boundText(value.toString());
     case "undefined":
       return undefined;
     case "symbol":
@@ -61,7 +61,7 @@ function objectToJson(value: object, writer: Writer): unknown {
 function structureToJson(value: object, writer: Writer): unknown {
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "[invalid date]" : value.toISOString();
-  if (value instanceof Error) return { name: String(value.name), message: bounded(String(value.message)) };
+  if (value instanceof Error) return { name: String(value.name), message: boundText(String(value.message)) };
   if (value instanceof Map) return list(value.entries(), writer);
   if (value instanceof Set || Array.isArray(value)) return list(value.values(), writer);
   if ("toJSON" in value && typeof value.toJSON === "function") return toJson(value.toJSON(), writer);
@@ -85,7 +85,7 @@ function list(items: Iterable<unknown>, writer: Writer): unknown[] {
   return copy;
 }
 
-function bounded(text: string): string {
+export function boundText(text: string): string {
   if (text.length <= MAX_MODEL_TEXT) return text;
   return `${text.slice(0, MAX_MODEL_TEXT - CUT_OFF.length - 1).replace(/[\uD800-\uDBFF]$/, "")}…${CUT_OFF}`;
 }

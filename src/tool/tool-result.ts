@@ -1,6 +1,8 @@
-import { type ToolCallExtensionsError, ToolError } from "../errors.ts";
+import { invalidArgument, type ToolCallExtensionsError, ToolError } from "../errors.ts";
+import { isExtensionMap } from "../extensions/extension-map.ts";
 import type { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
-import { toModelText } from "./model-text.ts";
+import { ToolInvocationContext } from "../invocation/invocation-context.ts";
+import { boundText, toModelText } from "./model-text.ts";
 
 /**
  * Says why a call failed: `aborted` by its signal; `missing-extension` is the caller's fault and ends the run; the others
@@ -53,15 +55,28 @@ export interface ToolResult<out Output> {
  * ```
  */
 export function toolResult<Output>(output: Output, extensions: ToolCallExtensions<never>): ToolResult<Output> {
-  const result = { output, extensions: extensions.snapshot() };
+  if (!isExtensionMap(extensions))
+    throw invalidArgument("the extensions of toolResult()", extensions, "a ToolCallExtensions");
+  const result = { output, extensions: withoutInvocation(extensions) };
   Object.defineProperty(result, RESULT, { value: true });
-  // A snapshot of any map can be read by any token; a missing one gives undefined.
-  return result as ToolResult<Output>;
+  return result;
+}
+
+/** The call that gave the result is not the parent of what the caller does next with these values. */
+function withoutInvocation(extensions: ToolCallExtensions<string>): ToolCallExtensions<string> {
+  if (!extensions.has(ToolInvocationContext)) return extensions.snapshot();
+  const own = extensions.clone();
+  own.remove(ToolInvocationContext);
+  return own.snapshot();
 }
 
 export function toOutcome(returned: unknown): ToolOutcome {
   if (!isToolResult(returned)) return { status: "completed", output: returned };
   return { status: "completed", output: returned.output, resultExtensions: returned.extensions };
+}
+
+export function unwrapResult(returned: unknown): unknown {
+  return isToolResult(returned) ? returned.output : returned;
 }
 
 function isToolResult(value: unknown): value is ToolResult<unknown> {
@@ -87,7 +102,7 @@ function isToolResult(value: unknown): value is ToolResult<unknown> {
 export function outcomeText(outcome: ToolOutcome, toolName: string): string {
   if (outcome.status === "completed") return toModelText(outcome.output);
   const { kind, error } = outcome;
-  if (ToolError.is(error)) return error.message;
+  if (ToolError.is(error)) return boundText(error.message);
   if (kind === "aborted") return `Tool "${toolName}" was aborted.`;
   return kind === "unknown-tool" || kind === "invalid-input"
     ? messageFor(error, toolName)
@@ -97,5 +112,5 @@ export function outcomeText(outcome: ToolOutcome, toolName: string): string {
 /** Library errors of these kinds speak of the model's own call, so the model may read them, without the code. */
 function messageFor(error: unknown, toolName: string): string {
   const { message } = error as ToolCallExtensionsError;
-  return typeof message === "string" ? message.replace(/^\[[a-z-]+\] /, "") : `Tool "${toolName}" failed.`;
+  return typeof message === "string" ? boundText(message.replace(/^\[[a-z-]+\] /, "")) : `Tool "${toolName}" failed.`;
 }

@@ -4,7 +4,7 @@ import type { AnyExtensionToken } from "../extensions/extension-token.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { Cancellation } from "../invocation/cancellation.ts";
 import { type InvocationFields, scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
-import { randomRunId } from "../invocation/tool-call-id.ts";
+import { madeId, randomRunId } from "../invocation/tool-call-id.ts";
 import { type CallScope, type DispatchRequest, dispatch, performCall, type RunScope } from "./dispatch.ts";
 import { type JsonSchema, toObjectSchema } from "./input-schema.ts";
 import { composeMiddleware, type ToolHandler, type ToolMiddleware } from "./middleware.ts";
@@ -27,6 +27,8 @@ export interface ToolSetOptions {
 export interface ToolSetCallOptions {
   /** Identifies the call; made where it is left out. */
   readonly toolCallId?: string | undefined;
+  /** Gives the call an invocation key; inside another call, that call's key is taken where this is left out. */
+  readonly sessionKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -120,14 +122,15 @@ export class ToolSet<Needs extends string = never> {
       throw invalidArgument("the extensions of a call", extensions, "a ToolCallExtensions");
     const parent = extensions.get(ToolInvocationContext);
     const outer = parent && scopeOf<CallScope>(parent);
-    const cancellation = new Cancellation(outer?.cancellation).follow(options.signal);
+    const cancellation = (outer?.cancellation.child() ?? new Cancellation()).follow(options.signal);
     const place = outer === undefined ? { index: 0, turn: 1 } : { index: outer.nestedCalls++, turn: parent?.turn ?? 1 };
+    const runId = parent?.runId ?? randomRunId();
     const call: InvocationFields = {
-      toolCallId: options.toolCallId ?? nestedId(parent, place.index),
+      toolCallId: options.toolCallId || nestedId(runId, parent, place.index),
       providerToolCallId: options.toolCallId,
       toolName: name,
-      sessionKey: undefined,
-      runId: parent?.runId ?? randomRunId(),
+      sessionKey: options.sessionKey,
+      runId,
       agentName: parent?.agentName,
       ...place,
       batchSize: 1,
@@ -147,8 +150,9 @@ export class ToolSet<Needs extends string = never> {
   }
 }
 
-function nestedId(parent: ToolInvocationContext | undefined, index: number): string {
-  return parent === undefined ? "c00010000" : `${parent.toolCallId}.${index + 1}`;
+/** Counted within the parent, so that a retry of the parent makes the same nested calls under the same ids. */
+function nestedId(runId: string, parent: ToolInvocationContext | undefined, index: number): string {
+  return madeId(runId, parent?.toolCallId ?? "", String(index));
 }
 
 export function checkMiddleware(middleware: readonly ToolMiddleware[] = []): readonly ToolMiddleware[] {
@@ -156,7 +160,7 @@ export function checkMiddleware(middleware: readonly ToolMiddleware[] = []): rea
   for (const entry of middleware) {
     if (typeof entry !== "function") throw invalidArgument("an entry of option middleware", entry, "a function");
   }
-  return middleware;
+  return [...middleware];
 }
 
 /** Hides the method from the compiler where `Needs` is not empty; at run time it is there and fails by name. */

@@ -78,6 +78,7 @@ export function defineTool<Schema extends InputSchema, Output, Needs extends str
   definition: WithExtensionsOnly<Schema, Output, Needs> | WithCall<Schema, Output, Needs>,
 ): Tool<InputOf<Schema>, Output, Needs> {
   const { name, description, input, requires } = definition;
+  assertTool({ ...definition, call: definition.call ?? definition.callWithExtensions });
   // Bound, because the definition may be a class instance or refer to itself.
   const callWithExtensions = definition.callWithExtensions?.bind(definition);
   const call = definition.call?.bind(definition) ?? callWithEmptyMap(callWithExtensions);
@@ -135,6 +136,10 @@ export function wrapTool<Input, Inner, Output, Needs extends string = never, Mor
   tool: Tool<Input, Inner, Needs>,
   wrapper: ToolWrapper<Input, Inner, Output, Needs, MoreNeeds>,
 ): Tool<Input, Output, Needs | MoreNeeds> {
+  if (typeof wrapper.callWithExtensions !== "function") {
+    const { callWithExtensions: received } = wrapper;
+    throw invalidArgument(`callWithExtensions of the wrapper of tool "${tool.name}"`, received, "a function");
+  }
   const next = (input: Input, extensions: CallExtensions<Needs>): ToolReturn<Inner> =>
     enterTool(tool, input, extensions);
   const callWithExtensions = (input: Input, extensions: CallExtensions<Needs | MoreNeeds>): ToolReturn<Output> =>

@@ -68,6 +68,7 @@ test("the root exports exactly these names", () => {
     "Usage",
     "currentToolInvocation",
     "defineTool",
+    "deriveInvocationKey",
     "encodeExtensions",
     "extensionToken",
     "outcomeText",

@@ -1,0 +1,187 @@
+import { Agent, type Model, type ModelResponse, type PromptRequest, type RunEvent, Runner } from "tool-call-extensions";
+import { recordingTool, scriptedModel } from "tool-call-extensions/testing";
+import { describe, expect, it } from "vitest";
+
+const ways: [string, (request: PromptRequest<never, unknown>) => Promise<RunEvent[]>][] = [
+  [
+    "blocking",
+    async (request) => {
+      const events: RunEvent[] = [];
+      await new Runner().run(request.on((event) => events.push(event)));
+      return events;
+    },
+  ],
+  [
+    "streaming",
+    async (request) => {
+      const events: RunEvent[] = [];
+      for await (const event of new Runner().stream(request)) events.push(event);
+      return events;
+    },
+  ],
+];
+
+const answer: ModelResponse = { content: [{ type: "text", text: "Hello!" }] };
+
+describe.each(ways)("a %s run", (_way, drive) => {
+  it("rejects with model-failed when the model throws, keeping its error as the cause", async () => {
+    const cause = new Error("HTTP 529");
+    const model = scriptedModel([cause]);
+    const error: unknown = await drive(new Agent({ name: "support", model }).prompt("x")).catch((e) => e);
+    expect(error).toMatchObject({ code: "model-failed", details: { agentName: "support", turn: 1 }, cause });
+    expect(String(error)).toContain('agent "support"');
+    expect(String(error)).toContain("HTTP 529");
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it("keeps what the model threw as the cause when it is no error", async () => {
+    const model: Model = { generate: () => Promise.reject("overloaded") };
+    const run = drive(new Agent({ name: "a", model }).prompt("x"));
+    await expect(run).rejects.toMatchObject({ code: "model-failed", cause: "overloaded" });
+  });
+
+  it("rejects with model-failed when the model throws before it gives a promise", async () => {
+    const model: Model = {
+      generate: () => {
+        throw new Error("no key");
+      },
+    };
+    await expect(drive(new Agent({ name: "a", model }).prompt("x"))).rejects.toMatchObject({ code: "model-failed" });
+  });
+
+  it("names the turn in which the model failed and runs no finished call again", async () => {
+    const probe = recordingTool({ name: "probe" });
+    const model = scriptedModel([{ toolCalls: [{ toolName: "probe", input: {} }] }, new Error("HTTP 500")]);
+    const run = drive(new Agent({ name: "a", model, tools: [probe] }).prompt("x"));
+    await expect(run).rejects.toMatchObject({ code: "model-failed", details: { turn: 2 } });
+    expect(probe.calls).toHaveLength(1);
+  });
+
+  it("rejects with model-failed when the script of a scripted model is over", async () => {
+    const run = drive(new Agent({ name: "a", model: scriptedModel([]) }).prompt("x"));
+    await expect(run).rejects.toMatchObject({ code: "model-failed", cause: { code: "script-mismatch" } });
+  });
+});
+
+// What a model may give for all that its type says.
+const nonsense: [string, unknown][] = [
+  ["undefined", undefined],
+  ["null", null],
+  ["a string", "Hello!"],
+  ["an object without content", {}],
+  ["content that is a string", { content: "Hello!" }],
+  ["content with a null part", { content: [null] }],
+  ["content with an undefined part", { content: [undefined] }],
+];
+
+describe.each(ways)("a %s run whose model gives", (_way, drive) => {
+  it.each(nonsense)("%s rejects with model-failed", async (_what, response) => {
+    const model: Model = { generate: async () => response as ModelResponse };
+    const run = drive(new Agent({ name: "a", model }).prompt("x"));
+    await expect(run).rejects.toMatchObject({ code: "model-failed", details: { agentName: "a", turn: 1 } });
+  });
+});
+
+describe("a run that nobody listens to, whose model gives", () => {
+  it.each(nonsense)("%s rejects with model-failed", async (_what, response) => {
+    const model: Model = { generate: async () => response as ModelResponse };
+    const run = new Agent({ name: "a", model }).prompt("x").run();
+    await expect(run).rejects.toMatchObject({ code: "model-failed", details: { agentName: "a", turn: 1 } });
+  });
+
+  it("no content says so in the words of a run with a listener", async () => {
+    const model: Model = { generate: async () => ({}) as ModelResponse };
+    const request = new Agent({ name: "a", model }).prompt("x");
+    const unheard: unknown = await request.run().catch(String);
+    const heard: unknown = await request
+      .on(() => {})
+      .run()
+      .catch(String);
+    expect(heard).toBe(unheard);
+  });
+});
+
+describe("a streaming run", () => {
+  const stream = (request: PromptRequest<never, unknown>) => ways[1]?.[1](request) ?? Promise.reject();
+
+  it.each(nonsense)("whose model streams a response of %s rejects with model-failed", async (_what, response) => {
+    const model: Model = {
+      generate: async () => answer,
+      async *stream() {
+        yield { type: "response", response: response as ModelResponse };
+      },
+    };
+    await expect(stream(new Agent({ name: "a", model }).prompt("x"))).rejects.toMatchObject({ code: "model-failed" });
+  });
+
+  it("rejects with model-failed when the model's stream ends without a response", async () => {
+    const model: Model = {
+      generate: async () => answer,
+      async *stream() {
+        yield { type: "text-delta", text: "Hel" };
+      },
+    };
+    const run = stream(new Agent({ name: "a", model }).prompt("x"));
+    await expect(run).rejects.toMatchObject({ code: "model-failed" });
+    await expect(run).rejects.toThrow("without a response");
+  });
+
+  it("rejects with model-failed when the model's stream breaks off, after the text it had", async () => {
+    const model: Model = {
+      generate: async () => answer,
+      async *stream() {
+        yield { type: "text-delta", text: "Hel" };
+        throw new Error("socket closed");
+      },
+    };
+    const events: RunEvent[] = [];
+    const run = stream(new Agent({ name: "a", model }).prompt("x").on((event) => events.push(event)));
+    await expect(run).rejects.toMatchObject({ code: "model-failed", cause: new Error("socket closed") });
+    expect(events.map(({ type }) => type)).toEqual(["run-started", "turn-started", "text-delta", "run-failed"]);
+  });
+
+  it("asks generate of a model that cannot stream and gives its text in one piece", async () => {
+    const model: Model = { generate: async () => answer };
+    const events = await stream(new Agent({ name: "a", model }).prompt("x"));
+    expect(events.filter(({ type }) => type === "text-delta")).toMatchObject([{ text: "Hello!" }]);
+  });
+
+  it("gives a streamed text in its pieces and the whole in the result", async () => {
+    const text = "A text that is long enough for a few pieces.";
+    const events = await stream(new Agent({ name: "a", model: scriptedModel([text]) }).prompt("x"));
+    const pieces = events.flatMap((event) => (event.type === "text-delta" ? event.text : []));
+    expect(pieces.length).toBeGreaterThan(2);
+    expect(pieces.join("")).toBe(text);
+    expect(events.at(-1)).toMatchObject({ type: "run-completed", result: { output: text } });
+  });
+
+  it("closes the model's stream once the response has come", async () => {
+    let isClosed = false;
+    const model: Model = {
+      generate: async () => answer,
+      async *stream() {
+        try {
+          yield { type: "response", response: answer };
+          yield { type: "text-delta", text: "too late" };
+        } finally {
+          isClosed = true;
+        }
+      },
+    };
+    const events = await stream(new Agent({ name: "a", model }).prompt("x"));
+    expect(isClosed).toBe(true);
+    expect(events.some(({ type }) => type === "text-delta")).toBe(false);
+  });
+});
+
+describe("a blocking run", () => {
+  it("never asks a model to stream", async () => {
+    const model: Model = {
+      generate: async () => answer,
+      stream: () => {
+        throw new Error("asked to stream");
+      },
+    };
+    expect((await new Agent({ name: "a", model }).prompt("x").run()).output).toBe("Hello!");
+  });
+});
