@@ -10,6 +10,12 @@ export interface ErrorDetails {
   "unknown-tool": { readonly toolName: string; readonly available: readonly string[] };
   "invalid-input": { readonly toolName: string; readonly issues: readonly string[] };
   "invalid-output": { readonly text: string; readonly issues: readonly string[] };
+  "missing-session": { readonly toolName: string };
+  "input-mismatch": { readonly toolName: string; readonly invocationKey: string };
+  "lease-lost": { readonly toolName: string; readonly invocationKey: string };
+  "approval-required": { readonly toolName: string };
+  "invalid-state": { readonly field: string; readonly received: string; readonly expected: string };
+  "unknown-call": { readonly toolCallId: string; readonly pending: readonly string[] };
   "max-turns": { readonly maxTurns: number };
   "model-failed": { readonly agentName: string; readonly turn: number };
   "script-mismatch": { readonly turn: number; readonly turnsInScript: number };
