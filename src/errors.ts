@@ -16,8 +16,9 @@ export interface ErrorDetails {
   "approval-required": { readonly toolName: string };
   "invalid-state": { readonly field: string; readonly received: string; readonly expected: string };
   "unknown-call": { readonly toolCallId: string; readonly pending: readonly string[] };
-  "max-turns": { readonly maxTurns: number };
-  "model-failed": { readonly agentName: string; readonly turn: number };
+  /** `state` is the run's `RunState`: `agent.resume(state)` goes on from there. */
+  "max-turns": { readonly maxTurns: number; readonly state: object };
+  "model-failed": { readonly agentName: string; readonly turn: number; readonly state: object };
   "script-mismatch": { readonly turn: number; readonly turnsInScript: number };
 }
 

@@ -13,6 +13,7 @@ export type {
 export type { PromptRequest } from "./agent/prompt-request.ts";
 export type { RunEvent, RunListener } from "./agent/run-events.ts";
 export type { RunResult } from "./agent/run-result.ts";
+export type { PendingCall, RunState } from "./agent/run-state.ts";
 export { Runner, type RunnerOptions } from "./agent/runner.ts";
 export { type ErrorCode, ToolCallExtensionsError, ToolError } from "./errors.ts";
 export {

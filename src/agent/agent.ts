@@ -2,7 +2,7 @@ import { invalidArgument } from "../errors.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ToolSet } from "../tool/tool-set.ts";
 import type { Model } from "./model.ts";
-import { checkMaxTurns, type PromptRequest, promptRequest } from "./prompt-request.ts";
+import { checkMaxTurns, type PromptRequest, promptRequest, resumeRequest } from "./prompt-request.ts";
 import { type AsTool, asTool } from "./sub-agent.ts";
 
 /** What an {@link Agent} is made of. */
@@ -62,6 +62,17 @@ export class Agent<Needs extends string = never> {
     this.maxTurns = checkMaxTurns(maxTurns);
     this.asTool = asTool(this);
     Object.freeze(this);
+  }
+
+  /**
+   * Goes on with a run from its `RunState`, with fresh extensions: `.toolExtensions()`, `.approve()`, `.reject()`, `.run()`. A
+   * finished call is never run again. One that was cut off runs again under the same id and key when its tool is
+   * `idempotent`; otherwise the model is told that its outcome is unknown.
+   *
+   * @throws ToolCallExtensionsError `invalid-state`, naming the field.
+   */
+  resume(state: unknown): PromptRequest<Needs, string> {
+    return resumeRequest(this, state);
   }
 
   /** Begins a request; nothing runs yet. */

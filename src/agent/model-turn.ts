@@ -3,14 +3,18 @@ import type { Cancellation } from "../invocation/cancellation.ts";
 import type { JsonSchema } from "../tool/input-schema.ts";
 import type { Agent } from "./agent.ts";
 import type { AssistantPart, Message, Model, ModelRequest, ModelResponse } from "./model.ts";
+import type { RunState } from "./run-state.ts";
 
 export interface TurnQuestion {
   readonly turn: number;
+  /** A copy, because a model may keep its request and the run goes on appending. */
   readonly messages: readonly Message[];
   readonly outputSchema: JsonSchema | undefined;
   readonly isStreaming: boolean;
   readonly cancellation: Cancellation;
   readonly onText: ((text: string) => void) | undefined;
+  /** The run before the question. */
+  readonly state: RunState;
 }
 
 /**
@@ -22,8 +26,7 @@ export async function askModel(agent: Agent<string>, question: TurnQuestion): Pr
   const { cancellation } = question;
   const modelRequest: ModelRequest = {
     instructions: agent.instructions,
-    // A copy, because a model may keep its request and the run goes on appending.
-    messages: [...question.messages],
+    messages: question.messages,
     tools: agent.tools.definitions,
     outputSchema: question.outputSchema,
     signal: cancellation.signal,
@@ -36,7 +39,7 @@ export async function askModel(agent: Agent<string>, question: TurnQuestion): Pr
     throw new ToolCallExtensionsError(
       "model-failed",
       `the model of agent "${agent.name}" failed in turn ${question.turn}: ${reason}`,
-      { agentName: agent.name, turn: question.turn },
+      { agentName: agent.name, turn: question.turn, state: question.state },
       { cause },
     );
   }

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { invalidArgument } from "../errors.ts";
+import { invalidArgument, ToolCallExtensionsError } from "../errors.ts";
 import { isExtensionMap } from "../extensions/extension-map.ts";
 import { isStandardSchema } from "../extensions/extension-token.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
@@ -9,6 +9,7 @@ import type { Agent } from "./agent.ts";
 import type { Message } from "./model.ts";
 import type { RunEvent, RunListener } from "./run-events.ts";
 import type { RunResult } from "./run-result.ts";
+import { type Decision, decide, type PendingCall, type RunState, readRunState } from "./run-state.ts";
 import { Runner } from "./runner.ts";
 
 /** What the keys of a run's calls are made from. */
@@ -27,6 +28,9 @@ export interface RequestSettings<Output> {
   readonly signal: AbortSignal | undefined;
   readonly maxTurns: number | undefined;
   readonly listeners: readonly RunListener[];
+  /** Where a resumed run goes on from. */
+  readonly state: RunState | undefined;
+  readonly onCheckpoint: ((state: RunState) => void | Promise<void>) | undefined;
   readonly outputSchema: StandardSchemaV1<unknown, Output> | undefined;
 }
 
@@ -56,6 +60,15 @@ export interface PromptRequest<Needs extends string, Output> {
   maxTurns(maxTurns: number): PromptRequest<Needs, Output>;
   /** Asks for a structured answer: `result.output` is the schema's value. */
   output<Structured>(schema: StandardSchemaV1<unknown, Structured>): PromptRequest<Needs, Structured>;
+  /**
+   * Saves the run's state, awaited before tools run and after each result: what is saved is never ahead of what happened. A
+   * run in a later process resumes from the last one. A save that fails ends the run.
+   */
+  onCheckpoint(save: (state: RunState) => void | Promise<void>): PromptRequest<Needs, Output>;
+  /** Approves a call of a resumed run that waits. @throws ToolCallExtensionsError `unknown-call` when none does. */
+  approve(call: string | PendingCall): PromptRequest<Needs, Output>;
+  /** Rejects a call of a resumed run that waits; the model reads the reason. @throws ToolCallExtensionsError `unknown-call`. */
+  reject(call: string | PendingCall, reason?: string): PromptRequest<Needs, Output>;
   /** Adds a listener. */
   on(listener: RunListener): PromptRequest<Needs, Output>;
   /**
@@ -74,18 +87,37 @@ const defaultRunner: Runner = /* @__PURE__ */ new Runner();
 
 export function promptRequest<Needs extends string>(agent: Agent<Needs>, prompt: string): PromptRequest<Needs, string> {
   if (typeof prompt !== "string") throw invalidArgument("the prompt", prompt, "a string");
-  return build<Needs, string>({
+  return build<Needs, string>({ ...emptySettings(agent), prompt });
+}
+
+/** Goes on with a run from its state. @throws ToolCallExtensionsError `invalid-state`, naming the field. */
+export function resumeRequest<Needs extends string>(agent: Agent<Needs>, value: unknown): PromptRequest<Needs, string> {
+  const state = readRunState(value);
+  if (state.agentName !== agent.name) {
+    const expected = `"${agent.name}", this agent's name`;
+    const received = `"${state.agentName}"`;
+    const field = "the state.agentName";
+    const message = `${field} must be ${expected}; received ${received}`;
+    throw new ToolCallExtensionsError("invalid-state", message, { field, received, expected });
+  }
+  return build<Needs, string>({ ...emptySettings(agent), state });
+}
+
+function emptySettings<Needs extends string>(agent: Agent<Needs>): RequestSettings<string> {
+  return {
     // What the agent needs is in the request's type.
     agent: agent as Agent<string>,
-    prompt,
+    prompt: "",
     history: [],
     extensions: new ToolCallExtensions<string>().snapshot(),
     session: undefined,
     signal: undefined,
     maxTurns: undefined,
     listeners: [],
+    state: undefined,
+    onCheckpoint: undefined,
     outputSchema: undefined,
-  });
+  };
 }
 
 function build<Needs extends string, Output>(settings: RequestSettings<Output>): PromptRequest<Needs, Output> {
@@ -115,6 +147,13 @@ function build<Needs extends string, Output>(settings: RequestSettings<Output>):
       toJsonSchema(schema, "the output");
       return build<Needs, Structured>({ ...settings, outputSchema: schema });
     },
+    onCheckpoint: (save: (state: RunState) => void | Promise<void>) => {
+      if (typeof save !== "function") throw invalidArgument("the argument of .onCheckpoint()", save, "a function");
+      return change({ onCheckpoint: save });
+    },
+    approve: (call: string | PendingCall) => change({ state: decided(settings.state, call, { isApproved: true }) }),
+    reject: (call: string | PendingCall, reason?: string) =>
+      change({ state: decided(settings.state, call, { isApproved: false, reason }) }),
     on: (listener: RunListener) => {
       if (typeof listener !== "function") throw invalidArgument("the argument of .on()", listener, "a function");
       return change({ listeners: [...settings.listeners, listener] });
@@ -125,6 +164,11 @@ function build<Needs extends string, Output>(settings: RequestSettings<Output>):
   };
   // The two conditional members are functions at run time whatever `Needs` is: without the compiler they fail by name.
   return Object.freeze(request) as PromptRequest<Needs, Output>;
+}
+
+function decided(state: RunState | undefined, call: string | PendingCall, decision: Decision): RunState {
+  if (state !== undefined) return decide(state, call, decision);
+  throw invalidArgument("a request with a decision", undefined, "made by agent.resume(state)");
 }
 
 function merged(earlier: ToolCallExtensions<string>, later: ToolCallExtensions<never>): ToolCallExtensions<string> {

@@ -2,6 +2,7 @@ import type { ToolInvocationContext } from "../invocation/invocation-context.ts"
 import type { ToolEvent } from "../tool/tool-events.ts";
 import type { AssistantMessage } from "./model.ts";
 import type { RunResult } from "./run-result.ts";
+import type { PendingCall } from "./run-state.ts";
 
 interface RunEventBase {
   /** Unix time in milliseconds. */
@@ -34,6 +35,12 @@ interface TurnCompletedEvent extends RunEventBase {
   readonly message: AssistantMessage;
 }
 
+/** The last event of a run that waits for approval; its open calls are told of again when it is resumed. */
+interface RunPausedEvent extends RunEventBase {
+  readonly type: "run-paused";
+  readonly pending: readonly PendingCall[];
+}
+
 interface RunCompletedEvent extends RunEventBase {
   readonly type: "run-completed";
   readonly result: RunResult<unknown>;
@@ -52,6 +59,7 @@ export type RunEvent =
   | TextDeltaEvent
   | ToolEvent
   | TurnCompletedEvent
+  | RunPausedEvent
   | RunCompletedEvent
   | RunFailedEvent;
 

@@ -1,31 +1,29 @@
-import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ToolCallExtensionsError } from "../errors.ts";
 import { missingExtension, missingTokens } from "../extensions/missing-extension.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { Cancellation } from "../invocation/cancellation.ts";
-import { scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
-import { derivedRunId, randomRunId, ToolCallIds } from "../invocation/tool-call-id.ts";
-import type { CallScope, RunScope } from "../tool/dispatch.ts";
-import { toJsonSchema, type Validation, validate } from "../tool/input-schema.ts";
+import { type InvocationFields, scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
+import { ToolCallIds } from "../invocation/tool-call-id.ts";
+import { checkApproval } from "../tool/approval.ts";
+import type { CallScope } from "../tool/dispatch.ts";
+import { toJsonSchema } from "../tool/input-schema.ts";
 import type { ToolMiddleware } from "../tool/middleware.ts";
-import { outcomeText, type ToolOutcome } from "../tool/tool-result.ts";
-import type { AssistantMessage, AssistantPart, Message, ModelResponse, ToolCallPart, Usage } from "./model.ts";
+import type { ToolOutcome } from "../tool/tool-result.ts";
+import { type AgentRunScope, isAgentRun } from "./agent-run-scope.ts";
+import { mapBounded } from "./map-bounded.ts";
+import type { AssistantMessage, Message, ModelResponse, Usage } from "./model.ts";
 import { askModel } from "./model-turn.ts";
 import type { RequestSettings } from "./prompt-request.ts";
 import { makeEmit, type RunEventBody } from "./run-emitter.ts";
 import type { RunEvent } from "./run-events.ts";
+import { isToolCall, seenIds, toRunId, toWireIds, withWireIds } from "./run-identity.ts";
 import type { RunResult } from "./run-result.ts";
+import { pendingCalls, type RunState } from "./run-state.ts";
 import type { RunnerOptions } from "./runner.ts";
+import { readOutput } from "./structured-output.ts";
+import { type CallRecord, TurnCalls, textOf } from "./turn-calls.ts";
 
 const DEFAULT_CONCURRENCY = 16;
-
-/** What a run inside this run takes over from it. */
-interface AgentRunScope extends RunScope {
-  readonly emit: ((event: RunEvent) => void) | undefined;
-  readonly toolConcurrency: number;
-  readonly isStreaming: boolean;
-  addUsage(usage: Usage): void;
-}
 
 /** Is one run of one request: the loop and everything it remembers. */
 export class Run<Output> implements AgentRunScope {
@@ -41,9 +39,14 @@ export class Run<Output> implements AgentRunScope {
   readonly #ids: ToolCallIds;
   readonly #messages: Message[];
   readonly #resultExtensions = new ToolCallExtensions<string>();
-  #inputTokens = 0;
-  #outputTokens = 0;
+  readonly #sessionKey: string | undefined;
+  #turn: number;
+  #calls: TurnCalls;
+  #inputTokens: number;
+  #outputTokens: number;
   #isOver = false;
+  /** Saves one after another, in the order of what happened. */
+  #saved: Promise<void> = Promise.resolve();
 
   constructor(settings: RequestSettings<Output>, options: RunnerOptions, sink?: (event: RunEvent) => void) {
     this.#settings = settings;
@@ -57,8 +60,15 @@ export class Run<Output> implements AgentRunScope {
     this.isStreaming = sink !== undefined || (this.#outer?.isStreaming ?? false);
     const emit = makeEmit(settings.listeners, sink, this.#outer?.emit, options.onListenerError);
     this.emit = emit && ((event) => this.#isOver || emit(event));
-    this.#messages = [...settings.history, { role: "user", text: settings.prompt }];
-    this.#ids = new ToolCallIds(this.#runId, seenIds(settings.history));
+    const { state } = settings;
+    this.#messages =
+      state === undefined ? [...settings.history, { role: "user", text: settings.prompt }] : [...state.messages];
+    this.#ids = new ToolCallIds(this.#runId, seenIds(this.#messages));
+    this.#sessionKey = settings.session?.key ?? state?.sessionKey;
+    this.#turn = state?.turn ?? 0;
+    this.#calls = new TurnCalls(state?.calls ?? []);
+    this.#inputTokens = state?.usage.inputTokens ?? 0;
+    this.#outputTokens = state?.usage.outputTokens ?? 0;
   }
 
   addUsage(usage: Usage): void {
@@ -79,7 +89,11 @@ export class Run<Output> implements AgentRunScope {
       this.#cancellation.throwIfAborted();
       this.#emit({ type: "run-started" });
       const result = await this.#loop();
-      this.#emit({ type: "run-completed", result });
+      this.#emit(
+        result.status === "paused"
+          ? { type: "run-paused", pending: result.pending }
+          : { type: "run-completed", result },
+      );
       return result;
     } catch (error) {
       this.#emit({ type: "run-failed", error });
@@ -92,93 +106,188 @@ export class Run<Output> implements AgentRunScope {
 
   async #loop(): Promise<RunResult<Output>> {
     const maxTurns = this.#settings.maxTurns ?? this.#settings.agent.maxTurns;
-    for (let turn = 1; turn <= maxTurns; turn++) {
-      this.#emit({ type: "turn-started", turn });
-      const response = await this.#ask(turn);
+    for (;;) {
+      if (!this.#calls.isEmpty) {
+        await this.#performCalls();
+        if (!this.#calls.areDone) return this.#pause();
+        this.#endTurn();
+      }
+      if (this.#turn >= maxTurns) throw this.#tooManyTurns(maxTurns);
+      this.#turn += 1;
+      this.#emit({ type: "turn-started", turn: this.#turn });
+      const response = await this.#ask();
       if (response.usage !== undefined) this.addUsage(response.usage);
-      const calls = response.content.filter(isToolCall);
-      const message = await this.#takeTurn(response, calls, turn);
-      this.#emit({ type: "turn-completed", turn, message });
-      if (calls.length === 0) return this.#finish(response, turn);
+      const message = this.#takeAnswer(response);
+      if (this.#calls.isEmpty) {
+        this.#emit({ type: "turn-completed", turn: this.#turn, message });
+        return this.#finish(response);
+      }
     }
-    const message = `agent "${this.#settings.agent.name}" still called tools after ${maxTurns} turns; raise .maxTurns()`;
-    throw new ToolCallExtensionsError("max-turns", message, { maxTurns });
   }
 
-  #ask(turn: number): Promise<ModelResponse> {
+  #ask(): Promise<ModelResponse> {
     const { agent, outputSchema } = this.#settings;
+    const turn = this.#turn;
+    // A run that is resumed from a failure asks this turn's question again.
+    const before = { ...this.#state(), turn: turn - 1 };
     return askModel(agent, {
       turn,
-      messages: this.#messages,
+      messages: before.messages,
       outputSchema: outputSchema && toJsonSchema(outputSchema, "the output"),
       isStreaming: this.isStreaming,
       cancellation: this.#cancellation,
       onText: this.emit && ((text) => this.#emit({ type: "text-delta", turn, text })),
+      state: before,
     });
   }
 
-  async #takeTurn(response: ModelResponse, calls: readonly ToolCallPart[], turn: number): Promise<AssistantMessage> {
-    const ids = calls.map((call, index) => this.#ids.assign(call.toolCallId, call.toolName, turn, index));
+  /** Puts the answer into the conversation, and its calls under ids of their own. */
+  #takeAnswer(response: ModelResponse): AssistantMessage {
+    const calls = response.content.filter(isToolCall);
+    const ids = calls.map((call, index) => this.#ids.assign(call.toolCallId, call.toolName, this.#turn, index));
     const wireIds = toWireIds(calls, ids);
     const message: AssistantMessage = { role: "assistant", content: withWireIds(response.content, wireIds) };
     this.#messages.push(message);
-    const outcomes = await mapBounded(calls, this.toolConcurrency, (call, index) =>
-      this.#dispatch(call, { toolCallId: ids[index] ?? "", turn, index, batchSize: calls.length }),
+    this.#calls = TurnCalls.from(calls, ids, wireIds);
+    return message;
+  }
+
+  /** Runs what may run; afterwards each call is done, or waits, or holds a sub-agent that waits. */
+  async #performCalls(): Promise<void> {
+    const { agent } = this.#settings;
+    await this.#calls.prepare(
+      (name) => agent.tools.get(name),
+      (record) => this.#checkApproval(record),
     );
+    await this.#save();
+    const outcomes = await mapBounded(this.#calls.runnable(), this.toolConcurrency, async (record) => {
+      const outcome = await this.#dispatch(record);
+      this.#calls.settle(record, outcome);
+      if (outcome.status === "completed" && outcome.resultExtensions !== undefined) {
+        record.resultExtensions = outcome.resultExtensions;
+      }
+      // A run that is being aborted saves nothing more: an aborted call may have happened.
+      if (!this.#cancellation.isAborted) await this.#save();
+      return outcome;
+    });
     this.#cancellation.throwIfAborted();
     for (const outcome of outcomes) {
       if (outcome.status === "failed" && outcome.kind === "missing-extension") throw outcome.error;
     }
-    for (const [index, { toolName }] of calls.entries()) this.#append(toolName, wireIds[index], outcomes[index]);
-    return message;
   }
 
-  #dispatch(
-    { toolName, toolCallId: providerToolCallId, input }: ToolCallPart,
-    place: { readonly toolCallId: string; readonly turn: number; readonly index: number; readonly batchSize: number },
-  ): Promise<ToolOutcome> {
+  #checkApproval(record: CallRecord): ReturnType<typeof checkApproval> {
     const { agent, extensions } = this.#settings;
-    const call = {
-      ...place,
+    return checkApproval(agent.tools.get(record.toolName), record.input, extensions, this.#fieldsOf(record));
+  }
+
+  #dispatch(record: CallRecord): Promise<ToolOutcome> {
+    const { agent, extensions, onCheckpoint } = this.#settings;
+    const save = async (state: object): Promise<void> => {
+      // The port is handed to sub-agents alone, and what they save is their state.
+      record.run = state as RunState;
+      await this.#save();
+    };
+    return agent.tools["~dispatch"]({
+      input: record.input,
+      extensions,
+      call: this.#fieldsOf(record),
+      run: this,
+      cancellation: this.#cancellation.child(),
+      verdict: record.verdict,
+      innerRun: { state: record.run, save: onCheckpoint && save },
+    });
+  }
+
+  #fieldsOf({ toolCallId, providerToolCallId, toolName, index }: CallRecord): InvocationFields {
+    return {
+      toolCallId,
       providerToolCallId,
       toolName,
-      sessionKey: this.#settings.session?.key,
+      sessionKey: this.#sessionKey,
       runId: this.#runId,
-      agentName: agent.name,
+      agentName: this.#settings.agent.name,
+      turn: this.#turn,
+      index,
+      batchSize: this.#calls.size,
       attempt: 1,
       parent: this.#parent,
     };
-    return agent.tools["~dispatch"]({ input, extensions, call, run: this, cancellation: this.#cancellation.child() });
   }
 
-  #append(toolName: string, toolCallId = "", outcome: ToolOutcome | undefined): void {
-    if (outcome === undefined) return;
-    const isError = outcome.status === "failed";
-    this.#messages.push({ role: "tool", toolCallId, toolName, text: outcomeText(outcome, toolName), isError });
-    if (!isError && outcome.resultExtensions !== undefined) this.#resultExtensions.extend(outcome.resultExtensions);
+  #endTurn(): void {
+    for (const { resultExtensions } of this.#calls.records) {
+      if (resultExtensions !== undefined) this.#resultExtensions.extend(resultExtensions);
+    }
+    const message = this.#messages.at(-1);
+    this.#messages.push(...this.#calls.toMessages());
+    this.#calls = new TurnCalls([]);
+    if (message?.role === "assistant") this.#emit({ type: "turn-completed", turn: this.#turn, message });
   }
 
-  async #finish(response: ModelResponse, turns: number): Promise<RunResult<Output>> {
+  #tooManyTurns(maxTurns: number): ToolCallExtensionsError {
+    const message = `agent "${this.#settings.agent.name}" still called tools after ${maxTurns} turns; raise .maxTurns()`;
+    return new ToolCallExtensionsError("max-turns", message, { maxTurns, state: this.#state() });
+  }
+
+  async #finish(response: ModelResponse): Promise<RunResult<Output>> {
+    const { outputSchema } = this.#settings;
+    const text = textOf(response.content);
+    // Without a schema the request's output type is string.
+    const output = outputSchema === undefined ? (text as Output) : await readOutput(outputSchema, text);
+    return { status: "completed", output, finishReason: response.finishReason, ...this.#resultBase() };
+  }
+
+  #pause(): RunResult<Output> {
+    const state = this.#state();
     return {
-      status: "completed",
-      output: await this.#output(textOf(response.content)),
+      status: "paused",
+      output: undefined,
+      pending: pendingCalls(state, [], this.#parent?.invocationKey),
+      state,
+      ...this.#resultBase(),
+    };
+  }
+
+  #resultBase(): Omit<Extract<RunResult, { readonly status: "paused" }>, "status" | "output" | "pending" | "state"> {
+    return {
       runId: this.#runId,
-      turns,
+      turns: this.#turn,
       messages: this.#messages,
-      usage: { inputTokens: this.#inputTokens, outputTokens: this.#outputTokens },
-      finishReason: response.finishReason,
+      usage: this.#usage(),
       resultExtensions: this.#resultExtensions.snapshot(),
     };
   }
 
-  async #output(text: string): Promise<Output> {
-    const { outputSchema } = this.#settings;
-    // Without a schema the request's output type is string.
-    if (outputSchema === undefined) return text as Output;
-    const value = parseJson(text);
-    const validation = await validateSafely(outputSchema, value, text);
-    if (validation.issues !== undefined) throw invalidOutput(text, validation.issues);
-    return validation.value;
+  #usage(): Usage {
+    return { inputTokens: this.#inputTokens, outputTokens: this.#outputTokens };
+  }
+
+  #state(): RunState {
+    return {
+      version: 1,
+      agentName: this.#settings.agent.name,
+      runId: this.#runId,
+      ...(this.#sessionKey !== undefined && { sessionKey: this.#sessionKey }),
+      turn: this.#turn,
+      messages: [...this.#messages],
+      usage: this.#usage(),
+      calls: this.#calls.toState(),
+    };
+  }
+
+  /** Waits until the state as it is now is saved; never saves two at once, so that an older one cannot win. */
+  #save(): Promise<void> {
+    const { onCheckpoint } = this.#settings;
+    if (onCheckpoint === undefined) return Promise.resolve();
+    this.#saved = this.#saved
+      .then(() => onCheckpoint(this.#state()))
+      .catch((error: unknown) => {
+        // Going on would let more happen than is saved.
+        this.#cancellation.abort(error);
+        throw error;
+      });
+    return this.#saved;
   }
 
   #emit(body: RunEventBody): void {
@@ -186,104 +295,4 @@ export class Run<Output> implements AgentRunScope {
     const agentName = this.#settings.agent.name;
     this.emit({ at: Date.now(), runId: this.#runId, agentName, parent: this.#parent, ...body });
   }
-}
-
-function isAgentRun(run: RunScope): run is AgentRunScope {
-  return "addUsage" in run;
-}
-
-/**
- * A run in a session is identified by its turn id or, without one, by the conversation it continues; a run inside a call by
- * that call, counted because one call may start several. So a replay finds the same run id, and with it the same made ids.
- */
-function toRunId(
-  { session, history, prompt }: RequestSettings<unknown>,
-  parent: ToolInvocationContext | undefined,
-  scope: CallScope | undefined,
-): string {
-  if (session !== undefined) {
-    const { key, turnId } = session;
-    return turnId === undefined
-      ? derivedRunId("conversation", key, String(history.length), prompt)
-      : derivedRunId("turn", key, turnId);
-  }
-  if (parent === undefined) return randomRunId();
-  return derivedRunId("call", parent.runId, parent.toolCallId, String(scope === undefined ? 0 : scope.nestedCalls++));
-}
-
-/** The ids that the conversation already uses, for calls and for results. */
-function seenIds(messages: readonly Message[]): readonly string[] {
-  return messages.flatMap((message) => {
-    if (message.role === "tool") return [message.toolCallId];
-    if (message.role === "user") return [];
-    return message.content.filter(isToolCall).map(({ toolCallId = "" }) => toolCallId);
-  });
-}
-
-function isToolCall(part: AssistantPart): part is ToolCallPart {
-  return part.type === "tool-call";
-}
-
-function textOf(content: readonly AssistantPart[]): string {
-  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
-}
-
-/** The provider gets its own ids back, unless that would leave two calls of the turn with one id, or one with none. */
-function toWireIds(calls: readonly ToolCallPart[], ids: readonly string[]): readonly string[] {
-  const used = new Set<string>([""]);
-  return calls.map(({ toolCallId = "" }, index) => {
-    const id = used.has(toolCallId) ? (ids[index] ?? "") : toolCallId;
-    used.add(id);
-    return id;
-  });
-}
-
-function withWireIds(content: readonly AssistantPart[], wireIds: readonly string[]): readonly AssistantPart[] {
-  let index = 0;
-  return content.map((part) => {
-    if (part.type !== "tool-call") return part;
-    const toolCallId = wireIds[index++];
-    return part.toolCallId === toolCallId ? part : { ...part, toolCallId };
-  });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw invalidOutput(text, ["the answer is not JSON"], cause);
-  }
-}
-
-/** A schema's own code, such as a transform, may throw on a value it did not expect. */
-async function validateSafely<Output>(
-  schema: StandardSchemaV1<unknown, Output>,
-  value: unknown,
-  text: string,
-): Promise<Validation<Output>> {
-  try {
-    return await validate(schema, value);
-  } catch (cause) {
-    throw invalidOutput(text, ["the schema failed on it"], cause);
-  }
-}
-
-function invalidOutput(text: string, issues: readonly string[], cause?: unknown): ToolCallExtensionsError {
-  const message = `the model's answer does not fit the output schema: ${issues.join("; ")}`;
-  return new ToolCallExtensionsError("invalid-output", message, { text, issues }, { cause });
-}
-
-async function mapBounded<Item, Result>(
-  items: readonly Item[],
-  limit: number,
-  work: (item: Item, index: number) => Promise<Result>,
-): Promise<readonly Result[]> {
-  if (items.length <= limit) return Promise.all(items.map(work));
-  const results: Result[] = [];
-  const queue = items.entries();
-  const drain = async (): Promise<void> => {
-    for (const [index, item] of queue) results[index] = await work(item, index);
-  };
-  await Promise.all(Array.from({ length: limit }, drain));
-  return results;
 }

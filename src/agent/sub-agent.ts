@@ -2,10 +2,12 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
 import { invalidArgument } from "../errors.ts";
 import { type AnyExtensionToken, asReadable } from "../extensions/extension-token.ts";
 import { type KnownId, ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
-import { ToolInvocationContext } from "../invocation/invocation-context.ts";
+import { scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
+import { approvalRequired } from "../tool/approval.ts";
+import type { CallScope, InnerRunPort } from "../tool/dispatch.ts";
 import type { MustHave } from "../tool/needs.ts";
 import { type CallExtensions, defineTool, type Tool } from "../tool/tool.ts";
-import { type ToolResult, toolResult } from "../tool/tool-result.ts";
+import { pausedResult, type ToolResult, toolResult } from "../tool/tool-result.ts";
 import type { Agent } from "./agent.ts";
 
 /** What the outer model passes to a sub-agent. */
@@ -57,19 +59,36 @@ export function asTool<Needs extends string>(agent: Agent<Needs>): AsTool<Needs>
     return defineTool({
       name,
       description,
+      // Its own calls are saved in its state, so the call itself may be entered again.
+      idempotent: true,
       input: PROMPT_SCHEMA,
       requires: option === "none" ? [] : typeof option === "function" ? requires : agent.tools.requires,
       callWithExtensions: async ({ prompt }, extensions: CallExtensions<string>) => {
         const invocation = extensions.require(ToolInvocationContext);
         // The entry of the outer call is what makes the inner run a child of it, whatever the filter let through.
         const visible = filter(extensions)["~bind"](ToolInvocationContext, invocation);
-        const result = await dynamic(agent).prompt(prompt).toolExtensions(visible).run();
-        return toolResult(result.output, result.resultExtensions);
+        return runInside(dynamic(agent), prompt, visible, scopeOf<CallScope>(invocation)?.innerRun);
       },
     });
   };
   // The overloads say which needs each kind of filter leaves; the implementation checks them when a run begins.
   return make as AsTool<Needs>;
+}
+
+/** Begins the inner run, or goes on with it when the outer run was resumed. */
+async function runInside(
+  agent: Agent<never>,
+  prompt: string,
+  extensions: ToolCallExtensions<never>,
+  port: InnerRunPort | undefined,
+): Promise<ToolResult<string>> {
+  const begun = port?.state === undefined ? agent.prompt(prompt) : agent.resume(port.state);
+  const request = port?.save === undefined ? begun : begun.onCheckpoint(port.save);
+  const result = await request.toolExtensions(extensions).run();
+  if (result.status === "completed") return toolResult(result.output, result.resultExtensions);
+  if (port === undefined) throw approvalRequired(agent.name);
+  // Dispatch recognises it and reports the call as paused.
+  return pausedResult(result.state) as ToolResult<string>;
 }
 
 /** `requires` has checked the needs before the tool was entered; the filter's type says that it keeps them. */

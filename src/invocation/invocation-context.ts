@@ -76,8 +76,11 @@ export interface InvocationFields {
 /** What a call's invocation keeps out of sight: printers and serialisers do not see it. */
 export interface InvocationScope {
   readonly cancellation: { readonly signal: AbortSignal };
+  /** The calls and runs begun inside the call, for their ids. */
+  nestedCalls: number;
 }
 
+const NEXT: unique symbol = Symbol.for("tool-call-extensions/next-attempt");
 const SCOPE: unique symbol = Symbol.for("tool-call-extensions/invocation-scope");
 
 export class Invocation implements ToolInvocationContext {
@@ -92,13 +95,21 @@ export class Invocation implements ToolInvocationContext {
   readonly attempt: number;
   readonly parent: ToolInvocationContext | undefined;
   readonly #scope: InvocationScope;
-  readonly #sessionKey: string | undefined;
+  readonly #fields: InvocationFields;
   #invocationKey: string | undefined;
 
   static {
-    Object.defineProperty(Invocation.prototype, SCOPE, {
-      get(this: Invocation) {
-        return this.#scope;
+    Object.defineProperties(Invocation.prototype, {
+      [SCOPE]: {
+        get(this: Invocation) {
+          return this.#scope;
+        },
+      },
+      [NEXT]: {
+        // Calls made inside are counted anew, so that they get the ids they had in the attempt before.
+        value(this: Invocation) {
+          return new Invocation({ ...this.#fields, attempt: this.attempt + 1 }, { ...this.#scope, nestedCalls: 0 });
+        },
       },
     });
   }
@@ -115,12 +126,12 @@ export class Invocation implements ToolInvocationContext {
     this.attempt = fields.attempt;
     this.parent = fields.parent;
     this.#scope = scope;
-    this.#sessionKey = fields.sessionKey;
+    this.#fields = fields;
     Object.freeze(this);
   }
 
   get sessionKey(): string | undefined {
-    return this.#sessionKey ?? this.parent?.invocationKey;
+    return this.#fields.sessionKey ?? this.parent?.invocationKey;
   }
 
   get invocationKey(): string | undefined {
@@ -142,4 +153,10 @@ export class Invocation implements ToolInvocationContext {
  */
 export function scopeOf<Scope extends InvocationScope>(invocation: ToolInvocationContext): Scope | undefined {
   return (invocation as { readonly [SCOPE]?: Scope } & ToolInvocationContext)[SCOPE];
+}
+
+/** Makes the invocation of the call's next attempt: the same call, under the same id and key. */
+export function nextAttempt(invocation: ToolInvocationContext): ToolInvocationContext {
+  const make = (invocation as { readonly [NEXT]?: () => ToolInvocationContext } & ToolInvocationContext)[NEXT];
+  return make === undefined ? invocation : make.call(invocation);
 }

@@ -27,9 +27,25 @@ export interface RunScope {
 export interface CallScope extends InvocationScope {
   readonly run: RunScope;
   readonly cancellation: Cancellation;
-  nestedCalls: number;
+  /** Where a sub-agent's run inside the call keeps its state; absent where a pause could not be resumed. */
+  readonly innerRun: InnerRunPort | undefined;
+  /** One object for all attempts of the call. */
+  readonly progress: CallProgress;
+}
+
+/** What the outer run keeps of a sub-agent's run. */
+export interface InnerRunPort {
+  /** The state to resume from, when the call is being resumed. */
+  readonly state: object | undefined;
+  /** Absent where the outer run saves nothing. */
+  readonly save: ((state: object) => Promise<void>) | undefined;
+}
+
+interface CallProgress {
   /** Until the call's end has been reported; what a tool does after it is ignored. */
   isOpen: boolean;
+  /** The latest attempt's. */
+  invocation: ToolInvocationContext;
 }
 
 export interface DispatchRequest {
@@ -44,6 +60,9 @@ export interface DispatchRequest {
   readonly cancellation: Cancellation;
   /** The middleware around {@link performCall}. */
   readonly handler: ToolHandler;
+  readonly innerRun?: InnerRunPort | undefined;
+  /** What was decided about the call before it could run; the tool is then not entered. */
+  readonly verdict?: ToolOutcome | undefined;
 }
 
 /**
@@ -54,8 +73,11 @@ export interface DispatchRequest {
  */
 export async function dispatch(request: DispatchRequest): Promise<ToolOutcome> {
   const { cancellation, run } = request;
-  const scope: CallScope = { run, cancellation, nestedCalls: 0, isOpen: true };
-  const invocation = new Invocation(request.call, scope);
+  const { innerRun, call } = request;
+  const progress: Partial<CallProgress> = { isOpen: true };
+  const scope = { run, cancellation, nestedCalls: 0, innerRun, progress };
+  const invocation = new Invocation(call, scope);
+  progress.invocation = invocation;
   const extensions = request.extensions["~bind"](ToolInvocationContext, invocation);
   run.emit?.(requested(request.input, invocation, extensions));
   let outcome: ToolOutcome;
@@ -64,9 +86,9 @@ export async function dispatch(request: DispatchRequest): Promise<ToolOutcome> {
   } catch (error) {
     outcome = toFailure(error, cancellation);
   }
-  scope.isOpen = false;
+  progress.isOpen = false;
   cancellation.dispose();
-  run.emit?.(ended(request.input, invocation, outcome));
+  if (outcome.status !== "paused") run.emit?.(ended(request.input, progress.invocation, outcome));
   return outcome;
 }
 
@@ -77,6 +99,7 @@ async function perform(
 ): Promise<ToolOutcome> {
   const { tool, cancellation } = request;
   cancellation.throwIfAborted();
+  if (request.verdict !== undefined) return request.verdict;
   if (tool === undefined) return unknownTool(invocation.toolName, request.availableTools);
   const missing = missingTokens(extensions, tool.requires ?? []);
   if (missing.length > 0) {
@@ -132,7 +155,7 @@ async function drain(
       throw scope.cancellation.reason;
     }
     last = step.value;
-    if (scope?.isOpen) scope.run.emit?.(progress(invocation, last));
+    if (scope?.progress.isOpen) scope.run.emit?.(progressed(invocation, last));
   }
 }
 
@@ -161,13 +184,13 @@ function invalidInput(toolName: string, issues: readonly string[]): ToolOutcome 
   return { status: "failed", kind: "invalid-input", error };
 }
 
-function progress(invocation: ToolInvocationContext, item: unknown): ToolEvent {
+function progressed(invocation: ToolInvocationContext, item: unknown): ToolEvent {
   return { type: "tool-progress", at: Date.now(), invocation, output: unwrapResult(item) };
 }
 
 /** Written in JavaScript, a middleware may forget to return. */
 function assertOutcome(outcome: ToolOutcome): ToolOutcome {
-  if (outcome?.status === "completed" || outcome?.status === "failed") return outcome;
+  if (outcome?.status === "completed" || outcome?.status === "failed" || outcome?.status === "paused") return outcome;
   throw invalidArgument("what a middleware returns", outcome, "a ToolOutcome, such as that of next(call)");
 }
 
@@ -175,7 +198,11 @@ function requested(input: unknown, invocation: Invocation, extensions: ToolCallE
   return { type: "tool-requested", at: Date.now(), invocation, input, tokenIds: extensions.toJSON() };
 }
 
-function ended(input: unknown, invocation: ToolInvocationContext, outcome: ToolOutcome): ToolEvent {
+function ended(
+  input: unknown,
+  invocation: ToolInvocationContext,
+  outcome: Exclude<ToolOutcome, { readonly status: "paused" }>,
+): ToolEvent {
   const base = { at: Date.now(), invocation, input };
   if (outcome.status === "failed") return { type: "tool-failed", ...base, kind: outcome.kind, error: outcome.error };
   return { type: "tool-completed", ...base, output: outcome.output, resultExtensions: outcome.resultExtensions };

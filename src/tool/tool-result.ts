@@ -6,9 +6,17 @@ import { boundText, toModelText } from "./model-text.ts";
 
 /**
  * Says why a call failed: `aborted` by its signal; `missing-extension` is the caller's fault and ends the run; the others
- * become a result for the model.
+ * become a result for the model. `rejected` means that approval was refused, `outcome-unknown` that the run was cut off while
+ * the call ran and its tool does not say that it may run again.
  */
-export type ToolFailureKind = "unknown-tool" | "invalid-input" | "missing-extension" | "aborted" | "error";
+export type ToolFailureKind =
+  | "unknown-tool"
+  | "invalid-input"
+  | "missing-extension"
+  | "rejected"
+  | "outcome-unknown"
+  | "aborted"
+  | "error";
 
 /** What a call ended in, as data: dispatch never throws for a tool's failure. */
 export type ToolOutcome =
@@ -24,6 +32,12 @@ export type ToolOutcome =
       readonly kind: ToolFailureKind;
       /** The original, by reference: a library error, a {@link ToolError}, or whatever the tool threw. */
       readonly error: unknown;
+    }
+  | {
+      /** A sub-agent's run inside the call waits for approval. */
+      readonly status: "paused";
+      /** That run's `RunState`. */
+      readonly state: object;
     };
 
 const RESULT: unique symbol = Symbol.for("tool-call-extensions/tool-result");
@@ -70,7 +84,19 @@ function withoutInvocation(extensions: ToolCallExtensions<string>): ToolCallExte
   return own.snapshot();
 }
 
+const PAUSE: unique symbol = Symbol.for("tool-call-extensions/pause");
+
+/** What a sub-agent's tool gives back when its run pauses. */
+export function pausedResult(state: object): object {
+  return Object.defineProperty({ state }, PAUSE, { value: true });
+}
+
+function isPaused(value: unknown): value is { readonly state: object } {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, PAUSE);
+}
+
 export function toOutcome(returned: unknown): ToolOutcome {
+  if (isPaused(returned)) return { status: "paused", state: returned.state };
   if (!isToolResult(returned)) return { status: "completed", output: returned };
   return { status: "completed", output: returned.output, resultExtensions: returned.extensions };
 }
@@ -101,6 +127,7 @@ function isToolResult(value: unknown): value is ToolResult<unknown> {
  */
 export function outcomeText(outcome: ToolOutcome, toolName: string): string {
   if (outcome.status === "completed") return toModelText(outcome.output);
+  if (outcome.status === "paused") return `Tool "${toolName}" waits for approval.`;
   const { kind, error } = outcome;
   if (ToolError.is(error)) return boundText(error.message);
   if (kind === "aborted") return `Tool "${toolName}" was aborted.`;

@@ -5,10 +5,12 @@ import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { Cancellation } from "../invocation/cancellation.ts";
 import { type InvocationFields, scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
 import { madeId, randomRunId } from "../invocation/tool-call-id.ts";
+import { approvalRequired, checkApproval } from "./approval.ts";
 import { type CallScope, type DispatchRequest, dispatch, performCall, type RunScope } from "./dispatch.ts";
 import { type JsonSchema, toObjectSchema } from "./input-schema.ts";
 import { composeMiddleware, type ToolHandler, type ToolMiddleware } from "./middleware.ts";
 import type { MissingToolExtension } from "./needs.ts";
+import { withRetries } from "./retry.ts";
 import { assertTool, type Tool } from "./tool.ts";
 import type { ToolOutcome } from "./tool-result.ts";
 
@@ -75,7 +77,7 @@ export class ToolSet<Needs extends string = never> {
     if (!Array.isArray(tools)) throw invalidArgument("the tools of a ToolSet", tools, "an array of tools");
     for (const tool of tools) this.#add(tool);
     this.#middleware = checkMiddleware(options.middleware);
-    this.#handler = composeMiddleware(this.#middleware, performCall);
+    this.#handler = composeMiddleware(this.#middleware, withRetries(performCall));
     this.definitions = tools.map(({ name, description, input }) => {
       return { name, description, inputSchema: toObjectSchema(input, `tool "${name}"`) };
     });
@@ -137,7 +139,25 @@ export class ToolSet<Needs extends string = never> {
       attempt: 1,
       parent,
     };
-    return this["~dispatch"]({ input, extensions, call, run: outer?.run ?? OUTSIDE_A_RUN, cancellation });
+    const request = { input, extensions, call, run: outer?.run ?? OUTSIDE_A_RUN, cancellation };
+    if (this.#tools.get(name)?.needsApproval === undefined) return this["~dispatch"](request);
+    // Taken before the question is awaited: what the caller inserts from now on is not the call's.
+    const snapshot = extensions.snapshot();
+    const verdict = await this.#refusal(name, input, snapshot, call);
+    return this["~dispatch"]({ ...request, extensions: snapshot, verdict });
+  }
+
+  /** Only a run can pause: a call made by name that needs approval fails instead of running without one. */
+  async #refusal(
+    name: string,
+    input: unknown,
+    extensions: ToolCallExtensions<string>,
+    call: InvocationFields,
+  ): Promise<ToolOutcome | undefined> {
+    const approval = await checkApproval(this.#tools.get(name), input, extensions, call);
+    if (approval === "run") return undefined;
+    const error = approval === "wait" ? approvalRequired(name) : approval.error;
+    return { status: "failed", kind: "error", error };
   }
 
   #add(tool: Tool): void {

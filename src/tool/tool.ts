@@ -2,12 +2,18 @@ import { invalidArgument } from "../errors.ts";
 import type { AnyExtensionToken } from "../extensions/extension-token.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { type InputOf, type InputSchema, toObjectSchema } from "./input-schema.ts";
+import { checkRetries, type RetryOptions } from "./retry.ts";
 
 /** What a tool's function may give back; an async iterable reports progress with each item, its last item is the result. */
 export type ToolReturn<Output> = Output | Promise<Output> | AsyncIterable<Output>;
 
 /** What every tool finds in its extensions: its declared needs and the invocation. */
 export type CallExtensions<Needs extends string> = ToolCallExtensions<Needs | "tool-invocation">;
+
+type Asks<Input, Needs extends string> = (
+  input: Input,
+  extensions: CallExtensions<Needs>,
+) => boolean | Promise<boolean>;
 
 /**
  * Is what a model can call. `callWithExtensions` defaults to `call`; a tool that has it is never entered by `call` under
@@ -22,6 +28,12 @@ export interface Tool<in Input = never, out Output = unknown, out Needs extends 
   readonly input: InputSchema;
   /** Checked before the first model call of a run, and before the tool is entered. */
   readonly requires?: readonly AnyExtensionToken<Needs>[] | undefined;
+  /** Pauses the run until the call is approved or rejected. */
+  readonly needsApproval?: boolean | Asks<Input, Needs> | undefined;
+  /** Tries failed calls again, under the same id and key; a number is the further attempts. */
+  readonly retries?: number | RetryOptions | undefined;
+  /** Says that a call may run again under the same key, so that a resumed run repeats one that was cut off. */
+  readonly idempotent?: boolean | undefined;
   call(input: Input): ToolReturn<Output>;
   readonly callWithExtensions?: ((input: Input, extensions: CallExtensions<Needs>) => ToolReturn<Output>) | undefined;
 }
@@ -31,6 +43,9 @@ interface DefinitionBase<Schema, Needs extends string> {
   readonly description?: string | undefined;
   readonly input: Schema;
   readonly requires?: readonly AnyExtensionToken<Needs>[] | undefined;
+  readonly needsApproval?: boolean | Asks<InputOf<Schema>, Needs> | undefined;
+  readonly retries?: number | RetryOptions | undefined;
+  readonly idempotent?: boolean | undefined;
 }
 
 interface WithExtensionsOnly<Schema, Output, Needs extends string> extends DefinitionBase<Schema, Needs> {
@@ -77,12 +92,13 @@ export function defineTool<Schema extends InputSchema, Output, Needs extends str
 export function defineTool<Schema extends InputSchema, Output, Needs extends string = never>(
   definition: WithExtensionsOnly<Schema, Output, Needs> | WithCall<Schema, Output, Needs>,
 ): Tool<InputOf<Schema>, Output, Needs> {
-  const { name, description, input, requires } = definition;
+  const { name, description, input, requires, needsApproval, retries, idempotent } = definition;
   assertTool({ ...definition, call: definition.call ?? definition.callWithExtensions });
   // Bound, because the definition may be a class instance or refer to itself.
   const callWithExtensions = definition.callWithExtensions?.bind(definition);
   const call = definition.call?.bind(definition) ?? callWithEmptyMap(callWithExtensions);
-  const tool = { name, description, input, requires, call, callWithExtensions };
+  const rules = { needsApproval, retries, idempotent };
+  const tool = { name, description, input, requires, ...rules, call, callWithExtensions };
   assertTool(tool);
   toObjectSchema(input, `tool "${name}"`);
   return Object.freeze(tool);
@@ -149,6 +165,9 @@ export function wrapTool<Input, Inner, Output, Needs extends string = never, Mor
     description: wrapper.description ?? tool.description,
     input: tool.input,
     requires: [...(tool.requires ?? []), ...(wrapper.requires ?? [])],
+    needsApproval: tool.needsApproval,
+    retries: tool.retries,
+    idempotent: tool.idempotent,
     call: (input: Input) => callWithExtensions(input, new ToolCallExtensions<string>().snapshot()),
     callWithExtensions,
   };
@@ -166,11 +185,17 @@ export function enterTool<Input, Output, Needs extends string>(
 }
 
 export function assertTool(tool: unknown): asserts tool is Tool {
-  const { name, call, callWithExtensions, requires } = Object(tool) as { readonly [Key in keyof Tool]?: unknown };
+  const { name, call, callWithExtensions, requires, retries, needsApproval } = Object(tool) as {
+    readonly [Key in keyof Tool]?: unknown;
+  };
   if (typeof name !== "string" || name === "") throw invalidArgument("a tool's name", name, "a non-empty string");
   if (typeof call !== "function") throw invalidArgument(`call of tool "${name}"`, call, "a function");
   if (callWithExtensions !== undefined && typeof callWithExtensions !== "function") {
     throw invalidArgument(`callWithExtensions of tool "${name}"`, callWithExtensions, "a function or left out");
+  }
+  checkRetries(retries, name);
+  if (needsApproval !== undefined && typeof needsApproval !== "boolean" && typeof needsApproval !== "function") {
+    throw invalidArgument(`needsApproval of tool "${name}"`, needsApproval, "a boolean or a function");
   }
   if (requires === undefined) return;
   if (!Array.isArray(requires)) throw invalidArgument(`requires of tool "${name}"`, requires, "an array of tokens");

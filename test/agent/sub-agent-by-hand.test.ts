@@ -61,6 +61,23 @@ describe("a sub-agent written by hand", () => {
     expect(sum).toEqual({ inputTokens: 40, outputTokens: 4 });
   });
 
+  it("tells its events to listeners of its own and to the outer run's", async () => {
+    const own: RunEvent[] = [];
+    const outers: RunEvent[] = [];
+    const outer = byHand(async (extensions) => {
+      const request = inner.prompt("y").toolExtensions(extensions);
+      await request.on((event) => own.push(event)).run();
+      for await (const event of request.stream()) own.push(event);
+    });
+    await outer
+      .prompt("x")
+      .on((event) => outers.push(event))
+      .run();
+    expect(own.filter(({ type }) => type === "run-started")).toHaveLength(2);
+    expect(own.every((event) => "invocation" in event || event.agentName === "inner")).toBe(true);
+    expect(own.every((event) => outers.includes(event))).toBe(true);
+  });
+
   it("gives two runs in one call different run ids", async () => {
     const ids: string[] = [];
     const outer = byHand(async (extensions) => {

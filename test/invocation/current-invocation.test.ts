@@ -110,6 +110,7 @@ describe("there is no current invocation", () => {
     const controller = new AbortController();
     const tools = new ToolSet([defineTool({ name: "hang", input: {}, call: () => new Promise(() => {}) })]);
     const pending = tools.call("hang", {}, { signal: controller.signal });
+    await pause();
     controller.abort();
     await pending;
     expect(currentToolInvocation()).toBeUndefined();

@@ -20,6 +20,7 @@ describe("an aborted call", () => {
     const reason = new Error("enough");
     const tool = defineTool({ name: "hang", input: {}, call: () => never });
     const pending = new ToolSet([tool]).call("hang", {}, { signal: controller.signal });
+    await pause(1);
     controller.abort(reason);
     const outcome = await pending;
     expect(outcome).toEqual({ status: "failed", kind: "aborted", error: reason });
@@ -30,6 +31,7 @@ describe("an aborted call", () => {
     const controller = new AbortController();
     const tool = defineTool({ name: "hang", input: {}, call: () => never });
     const pending = new ToolSet([tool]).call("hang", {}, { signal: controller.signal });
+    await pause(1);
     controller.abort();
     expect(await pending).toMatchObject({ kind: "aborted", error: { name: "AbortError" } });
   });
@@ -39,6 +41,13 @@ describe("an aborted call", () => {
     const outcome = await new ToolSet([tool]).call("recording", {}, { signal: AbortSignal.abort("enough") });
     expect(outcome).toEqual({ status: "failed", kind: "aborted", error: "enough" });
     expect(tool.calls).toEqual([]);
+  });
+
+  it("has not looked at its input where the signal was aborted before", async () => {
+    let validations = 0;
+    const input = z.object({}).refine(() => ++validations > 0);
+    await new ToolSet([recordingTool({ input })]).call("recording", {}, { signal: AbortSignal.abort() });
+    expect(validations).toBe(0);
   });
 
   it("does not enter its tool when the abort comes while the input is validated", async () => {
@@ -92,6 +101,7 @@ describe("an aborted call", () => {
         }),
     });
     const pending = new ToolSet([tool]).call("fetch", {}, { signal: controller.signal });
+    await pause(1);
     controller.abort("enough");
     expect(await pending).toEqual({ status: "failed", kind: "aborted", error: "enough" });
   });
@@ -102,22 +112,24 @@ describe("an aborted call", () => {
     process.on("unhandledRejection", note);
     const controller = new AbortController();
     const call = async () => {
-      await pause(2);
+      await pause(10);
       throw new Error("too late");
     };
     const tools = new ToolSet([defineTool({ name: "late", input: {}, call })]);
     const pending = tools.call("late", {}, { signal: controller.signal });
+    await pause(1);
     controller.abort("enough");
     await pending;
-    await pause(10);
+    await pause(20);
     process.off("unhandledRejection", note);
     expect(unhandled).toEqual([]);
   });
 
   it("does not touch a call beside it", async () => {
     const controller = new AbortController();
-    const tools = new ToolSet([defineTool({ name: "wait", input: {}, call: () => pause(2).then(() => "done") })]);
+    const tools = new ToolSet([defineTool({ name: "wait", input: {}, call: () => pause(10).then(() => "done") })]);
     const pending = [tools.call("wait", {}, { signal: controller.signal }), tools.call("wait", {})];
+    await pause(1);
     controller.abort("enough");
     expect(await Promise.all(pending)).toMatchObject([{ kind: "aborted" }, { status: "completed" }]);
   });
@@ -152,6 +164,7 @@ describe("the signal of a call", () => {
         new Promise((resolve) => invocation.signal.addEventListener("abort", () => resolve(invocation.signal.reason))),
     });
     const pending = new ToolSet([tool]).call("recording", {}, { signal: controller.signal });
+    await pause(1);
     controller.abort(reason);
     await pending;
     expect(tool.calls[0]?.invocation.signal).toMatchObject({ aborted: true, reason });
@@ -159,8 +172,9 @@ describe("the signal of a call", () => {
 
   it("is aborted already when it is first read after the abort", async () => {
     const controller = new AbortController();
-    const tool = recordingTool({ result: () => pause(2) });
+    const tool = recordingTool({ result: () => pause(10) });
     const pending = new ToolSet([tool]).call("recording", {}, { signal: controller.signal });
+    await pause(1);
     controller.abort("enough");
     await pending;
     expect(tool.calls[0]?.invocation.signal).toMatchObject({ aborted: true, reason: "enough" });

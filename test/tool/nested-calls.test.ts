@@ -224,6 +224,7 @@ describe("a call from inside a tool to a tool set of another copy of the package
       },
     });
     await new ToolSet([outer]).call("outer", {}, { signal: controller.signal });
+    await new Promise((resolve) => setTimeout(resolve, 1));
     expect(inner).toEqual({ status: "failed", kind: "aborted", error: "enough" });
   });
 });

@@ -9,6 +9,7 @@ import {
   ToolSet,
   toolResult,
 } from "tool-call-extensions";
+import { recordingTool } from "tool-call-extensions/testing";
 import { describe, expect, it } from "vitest";
 
 const Cost = extensionToken("cost-cents").of<number>();
@@ -34,6 +35,12 @@ describe("toolResult", () => {
     extensions.insert(Cost, 2);
     expect(result.extensions.has(Cost)).toBe(false);
     expect(result.extensions.isReadOnly).toBe(true);
+  });
+
+  it("leaves the invocation out, so that it is no parent of what the caller does next", async () => {
+    const tool = recordingTool({ result: ({ extensions }) => toolResult("3 hits", extensions.with(Cost, 2)) });
+    const outcome = await new ToolSet([tool]).call("recording", {});
+    expect(outcome.status === "completed" && outcome.resultExtensions?.toJSON()).toEqual(["cost-cents"]);
   });
 
   it("keeps the output by reference", () => {

@@ -139,18 +139,26 @@ describe("a result's output", () => {
   const request = new Agent({ name: "a", model }).prompt("x");
 
   it("is text where no schema was given", () => {
-    expectTypeOf<Awaited<ReturnType<typeof request.run>>["output"]>().toEqualTypeOf<string>();
+    type Result = Awaited<ReturnType<typeof request.run>>;
+    expectTypeOf<Extract<Result, { readonly status: "completed" }>["output"]>().toEqualTypeOf<string>();
+  });
+
+  it("is undefined where the run paused", () => {
+    type Result = Awaited<ReturnType<typeof request.run>>;
+    expectTypeOf<Extract<Result, { readonly status: "paused" }>["output"]>().toEqualTypeOf<undefined>();
   });
 
   it("is the type that the schema gives", async () => {
     const weather = request.output(z.object({ city: z.string(), celsius: z.number().optional() }));
-    expectTypeOf((await weather.run()).output).toEqualTypeOf<{ city: string; celsius?: number | undefined }>();
+    expectTypeOf((await weather.run()).output).toEqualTypeOf<
+      { city: string; celsius?: number | undefined } | undefined
+    >();
   });
 
   it("is the type that the schema transforms to", async () => {
     const length = request.output(z.string().transform((text) => text.length));
-    expectTypeOf((await length.run()).output).toEqualTypeOf<number>();
-    expectTypeOf((await new Runner().run(length)).output).toEqualTypeOf<number>();
+    expectTypeOf((await length.run()).output).toEqualTypeOf<number | undefined>();
+    expectTypeOf((await new Runner().run(length)).output).toEqualTypeOf<number | undefined>();
   });
 });
 

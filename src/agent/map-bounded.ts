@@ -1,0 +1,15 @@
+/** Maps with at most `limit` items at work at once; the results are in the order of the items. */
+export async function mapBounded<Item, Result>(
+  items: readonly Item[],
+  limit: number,
+  work: (item: Item, index: number) => Promise<Result>,
+): Promise<readonly Result[]> {
+  if (items.length <= limit) return Promise.all(items.map(work));
+  const results: Result[] = [];
+  const queue = items.entries();
+  const drain = async (): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await work(item, index);
+  };
+  await Promise.all(Array.from({ length: limit }, drain));
+  return results;
+}

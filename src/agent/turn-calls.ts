@@ -1,0 +1,144 @@
+import { ToolError } from "../errors.ts";
+import type { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
+import type { ApprovalCheck } from "../tool/approval.ts";
+import type { Tool } from "../tool/tool.ts";
+import { outcomeText, type ToolOutcome } from "../tool/tool-result.ts";
+import type { AssistantPart, Message, ToolCallPart } from "./model.ts";
+import { type CallState, type RunState, readRunState } from "./run-state.ts";
+
+/** One call of the turn, as the run works on it. */
+export interface CallRecord
+  extends Pick<CallState, "toolCallId" | "providerToolCallId" | "wireId" | "toolName" | "input"> {
+  readonly index: number;
+  readonly decision: CallState["decision"];
+  status: "new" | CallState["status"];
+  result: CallState["result"];
+  run: RunState | undefined;
+  /** What the call ends in without its tool being entered. */
+  verdict: ToolOutcome | undefined;
+  /** Lives as long as the process: a state holds no extension value. */
+  resultExtensions: ToolCallExtensions<string> | undefined;
+}
+
+/** Holds the calls of one turn from the model's answer until all of them have a result. */
+export class TurnCalls {
+  readonly records: readonly CallRecord[];
+
+  constructor(calls: readonly (Omit<CallState, "status"> & { readonly status: "new" | CallState["status"] })[]) {
+    this.records = calls.map((call, index) => ({
+      toolCallId: call.toolCallId,
+      providerToolCallId: call.providerToolCallId,
+      wireId: call.wireId,
+      toolName: call.toolName,
+      input: call.input,
+      index,
+      decision: call.decision,
+      status: call.status,
+      result: call.result,
+      run: call.run,
+      verdict: undefined,
+      resultExtensions: undefined,
+    }));
+  }
+
+  static from(calls: readonly ToolCallPart[], ids: readonly string[], wireIds: readonly string[]): TurnCalls {
+    return new TurnCalls(
+      calls.map(({ toolCallId, toolName, input }, index) => ({
+        toolCallId: ids[index] ?? "",
+        providerToolCallId: toolCallId,
+        wireId: wireIds[index] ?? "",
+        toolName,
+        input,
+        status: "new",
+      })),
+    );
+  }
+
+  get size(): number {
+    return this.records.length;
+  }
+
+  get isEmpty(): boolean {
+    return this.records.length === 0;
+  }
+
+  get areDone(): boolean {
+    return this.records.every(({ status }) => status === "done");
+  }
+
+  /**
+   * Decides of each call whether it runs, waits, or ends without its tool. What runs is marked as started before it is, so
+   * that a state saved in between never says less than what may have happened.
+   */
+  async prepare(
+    toolOf: (name: string) => Tool | undefined,
+    checkApproval: (record: CallRecord) => Promise<ApprovalCheck>,
+  ): Promise<void> {
+    await Promise.all(
+      this.records.map(async (record) => {
+        if (record.status === "started" && record.run === undefined && toolOf(record.toolName)?.idempotent !== true) {
+          record.verdict = outcomeUnknown();
+        }
+        if (record.status === "waiting" && record.decision !== undefined) {
+          record.verdict = record.decision.isApproved ? undefined : rejected(record.decision.reason);
+          record.status = "started";
+        }
+        if (record.status !== "new") return;
+        const approval = await checkApproval(record);
+        record.status = approval === "wait" ? "waiting" : "started";
+        if (typeof approval === "object") record.verdict = { status: "failed", kind: "error", error: approval.error };
+      }),
+    );
+  }
+
+  runnable(): readonly CallRecord[] {
+    return this.records.filter(({ status }) => status === "started");
+  }
+
+  settle(record: CallRecord, outcome: ToolOutcome): void {
+    if (outcome.status === "paused") {
+      record.run = readRunState(outcome.state, "the state of a sub-agent");
+      return;
+    }
+    // The run ends: a call that was aborted, or lacked an extension, has no result that a resumed run could use.
+    if (outcome.status === "failed" && (outcome.kind === "aborted" || outcome.kind === "missing-extension")) return;
+    record.status = "done";
+    record.run = undefined;
+    record.result = { text: outcomeText(outcome, record.toolName), isError: outcome.status === "failed" };
+  }
+
+  toMessages(): readonly Message[] {
+    return this.records.map(({ wireId, toolName, result }) => {
+      return { role: "tool", toolCallId: wireId, toolName, text: result?.text ?? "", isError: result?.isError ?? true };
+    });
+  }
+
+  toState(): readonly CallState[] {
+    return this.records.map(({ toolCallId, providerToolCallId, wireId, toolName, input, ...record }) => ({
+      toolCallId,
+      ...(providerToolCallId !== undefined && { providerToolCallId }),
+      wireId,
+      toolName,
+      input,
+      // A call whose approval is not yet asked for has not begun; it waits, and is asked about again.
+      status: record.status === "new" ? "waiting" : record.status,
+      ...(record.decision !== undefined && { decision: record.decision }),
+      ...(record.result !== undefined && { result: record.result }),
+      ...(record.run !== undefined && { run: record.run }),
+    }));
+  }
+}
+
+export function textOf(content: readonly AssistantPart[]): string {
+  return content.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+function rejected(reason = "The call was rejected."): ToolOutcome {
+  return { status: "failed", kind: "rejected", error: new ToolError(reason) };
+}
+
+function outcomeUnknown(): ToolOutcome {
+  const message =
+    "The run was interrupted while this call was open: it may or may not have happened. Check before calling again.";
+  return { status: "failed", kind: "outcome-unknown", error: new ToolError(message) };
+}

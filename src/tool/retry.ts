@@ -1,0 +1,74 @@
+import { invalidArgument, ToolError } from "../errors.ts";
+import { nextAttempt, scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
+import type { CallScope } from "./dispatch.ts";
+import type { ToolCall, ToolHandler } from "./middleware.ts";
+import type { ToolOutcome } from "./tool-result.ts";
+
+/** How a tool's failures are tried again. The delay doubles with each attempt, and a random part of it is waited. */
+export interface RetryOptions {
+  /** The further attempts after the first. */
+  readonly max: number;
+  /** 100 by default. */
+  readonly minDelayMs?: number | undefined;
+  /** 5,000 by default. */
+  readonly maxDelayMs?: number | undefined;
+  /** By default every error but a `ToolError`, which is the tool's word to the model. */
+  readonly isRetryable?: ((error: unknown) => boolean) | undefined;
+}
+
+/** Tries a failed call again under the same id and key, with the attempt counted up, as its tool allows. */
+export function withRetries(perform: ToolHandler): ToolHandler {
+  return async (call) => {
+    const { retries } = call.tool;
+    let outcome = await perform(call);
+    if (retries === undefined) return outcome;
+    const options = typeof retries === "number" ? { max: retries } : retries;
+    let current = call;
+    for (let attempt = 1; attempt <= options.max && isWorthRetrying(outcome, options); attempt++) {
+      await sleep(delayMs(attempt, options), current);
+      current = again(current);
+      outcome = await perform(current);
+    }
+    return outcome;
+  };
+}
+
+function isWorthRetrying(outcome: ToolOutcome, { isRetryable }: RetryOptions): boolean {
+  if (outcome.status !== "failed" || outcome.kind !== "error") return false;
+  return isRetryable === undefined ? !ToolError.is(outcome.error) : isRetryable(outcome.error);
+}
+
+function again(call: ToolCall): ToolCall {
+  const invocation = nextAttempt(call.invocation);
+  const scope = scopeOf<CallScope>(invocation);
+  if (scope !== undefined) scope.progress.invocation = invocation;
+  return { ...call, invocation, extensions: call.extensions["~bind"](ToolInvocationContext, invocation) };
+}
+
+/** Full jitter, so that calls which failed together do not come back together. */
+function delayMs(attempt: number, { minDelayMs = 100, maxDelayMs = 5_000 }: RetryOptions): number {
+  return Math.random() * Math.min(maxDelayMs, minDelayMs * 2 ** (attempt - 1));
+}
+
+function sleep(delay: number, { invocation }: ToolCall): Promise<void> {
+  const { signal } = invocation;
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    }, delay);
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+  });
+}
+
+export function checkRetries(retries: unknown, toolName: string): void {
+  if (retries === undefined) return;
+  const { max = retries } = Object(retries) as { readonly max?: unknown };
+  if (Number.isSafeInteger(max) && Number(max) >= 0) return;
+  throw invalidArgument(`retries of tool "${toolName}"`, retries, "a whole number from 0, or { max, … }");
+}
