@@ -9,7 +9,10 @@ import { mcpTools } from "tool-call-extensions/mcp";
 import { scriptedModel } from "tool-call-extensions/testing";
 import { z } from "zod";
 import { startOrderService } from "./order-service.ts";
+import { startPaymentService } from "./payment-service.ts";
 import { printTree } from "./print-tree.ts";
+import { PaymentsUrl, refund } from "./refund.ts";
+import { surviveKill } from "./survive-kill.ts";
 
 // 1. The values that tools need and no model may see, each behind a typed token.
 const Tenant = extensionToken("com.example/tenant").of(z.string());
@@ -67,7 +70,8 @@ const librarian = new Agent({
   tools: await mcpTools(client, { forward: { "com.example/tenant": Tenant } }),
 });
 
-// 5. The agent. The embedded model plays a script: two parallel calls, the sub-agent, a failure and its repetition.
+// 5. The agent. The embedded model plays a script: two parallel calls, the sub-agent, a refund whose first attempt loses its
+// connection, a failure and its repetition.
 const deskModel = scriptedModel([
   {
     text: "Let me look.",
@@ -77,6 +81,7 @@ const deskModel = scriptedModel([
     ],
   },
   { toolCalls: [{ toolName: "ask_librarian", input: { prompt: "What is the rule for damaged items?" } }] },
+  { toolCalls: [{ toolName: "refund", input: { order: 42 } }] },
   { toolCalls: [{ toolName: "notify_customer", input: { text: "Your refund is on its way." } }] },
   { toolCalls: [{ toolName: "notify_customer", input: { text: "Your refund is on its way." } }] },
   "Order 42 arrived damaged, so it is refunded in full; the customer has been told.",
@@ -85,19 +90,27 @@ const desk = new Agent({
   name: "support-desk",
   instructions: "Help the customer.",
   model: deskModel,
-  tools: [lookupOrder, notifyCustomer, librarian.asTool({ name: "ask_librarian", extensions: "inherit" })],
+  tools: [lookupOrder, refund, notifyCustomer, librarian.asTool({ name: "ask_librarian", extensions: "inherit" })],
 });
 
 // 6. One run: the values travel with the request.
 const secret = `secret-${randomUUID()}`;
 const orders = await startOrderService("t-7", secret);
-const extensions = new ToolCallExtensions().with(Tenant, "t-7").with(AuthToken, secret).with(OrdersUrl, orders.url);
+const payments = await startPaymentService((request, response, body) => {
+  if (request === 1) response.destroy();
+  else response.end(body);
+});
+const extensions = new ToolCallExtensions()
+  .with(Tenant, "t-7")
+  .with(AuthToken, secret)
+  .with(OrdersUrl, orders.url)
+  .with(PaymentsUrl, payments.url);
 const events: RunEvent[] = [];
-for await (const event of desk.prompt("Order 42 is broken, and 43?").toolExtensions(extensions).stream()) {
-  events.push(event);
-}
+const request = desk.prompt("Order 42 is broken, and 43?").session("chat-7").toolExtensions(extensions);
+for await (const event of request.stream()) events.push(event);
 const withoutValues = await fetch(`${orders.url}/orders/42`);
 await orders[Symbol.asyncDispose]();
+await payments[Symbol.asyncDispose]();
 await client.close();
 
 console.log(pc.bold("\nThe calls of the run\n"));
@@ -106,7 +119,15 @@ printTree(events);
 const last = events.at(-1);
 console.log(`\n${pc.bold("The answer")}\n\n${last?.type === "run-completed" ? last.result.output : "none"}`);
 
-// 7. What has to be so. A false line ends the program with exit code 1.
+// 7. Another run, killed in the middle of its refund and resumed in a new process.
+const survival = await surviveKill();
+console.log(`\n${pc.bold("The run that was killed")}\n`);
+console.log(`  ended by ${survival.signal} after the refund was committed, before it was answered`);
+console.log(pc.dim(`  before: call ${survival.before.toolCallId}, key ${survival.before.key}`));
+console.log(pc.dim(`  after:  call ${survival.after.toolCallId}, key ${survival.after.key}`));
+console.log(`  ${survival.after.answer}`);
+
+// 8. What has to be so. A false line ends the program with exit code 1.
 const shownToModels = JSON.stringify([...deskModel.requests, ...handbookModel.requests]);
 const callsOf = (toolName: string, type: RunEvent["type"]): readonly RunEvent[] =>
   events.filter((event) => "invocation" in event && event.invocation.toolName === toolName && event.type === type);
@@ -120,6 +141,13 @@ const checks: Readonly<Record<string, boolean>> = {
     callsOf("read_text_file", "tool-requested").every(sawTenant),
   "the failing tool was seen failing once, then completed":
     callsOf("notify_customer", "tool-failed").length === 1 && callsOf("notify_customer", "tool-completed").length === 1,
+  "the refund was sent twice with one key, and the service holds one refund":
+    payments.requests.length === 2 && new Set(payments.requests).size === 1 && payments.refunds.size === 1,
+  "the killed run went on in a new process, under the same call id and key":
+    survival.signal === "SIGKILL" &&
+    survival.after.toolCallId === survival.before.toolCallId &&
+    survival.after.key === survival.before.key,
+  "the service was asked twice by it and holds one refund": survival.requests === 2 && survival.refunds === 1,
   "the models were shown the tools' results": shownToModels.includes("delivered damaged"),
   "the secret is nowhere in what the models were sent": !shownToModels.includes(secret),
   "the secret is nowhere in the events": !JSON.stringify(events).includes(secret),
