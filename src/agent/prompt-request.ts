@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { invalidArgument, ToolCallExtensionsError } from "../errors.ts";
+import { invalidArgument, type ToolCallExtensionsError } from "../errors.ts";
 import { isExtensionMap } from "../extensions/extension-map.ts";
 import { isStandardSchema } from "../extensions/extension-token.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
@@ -9,7 +9,7 @@ import type { Agent } from "./agent.ts";
 import type { Message } from "./model.ts";
 import type { RunEvent, RunListener } from "./run-events.ts";
 import type { RunResult } from "./run-result.ts";
-import { type Decision, decide, type PendingCall, type RunState, readRunState } from "./run-state.ts";
+import { assertAgents, type Decision, decide, type PendingCall, type RunState, readRunState } from "./run-state.ts";
 import { Runner } from "./runner.ts";
 
 /** What the keys of a run's calls are made from. */
@@ -93,13 +93,7 @@ export function promptRequest<Needs extends string>(agent: Agent<Needs>, prompt:
 /** Goes on with a run from its state. @throws ToolCallExtensionsError `invalid-state`, naming the field. */
 export function resumeRequest<Needs extends string>(agent: Agent<Needs>, value: unknown): PromptRequest<Needs, string> {
   const state = readRunState(value);
-  if (state.agentName !== agent.name) {
-    const expected = `"${agent.name}", this agent's name`;
-    const received = `"${state.agentName}"`;
-    const field = "the state.agentName";
-    const message = `${field} must be ${expected}; received ${received}`;
-    throw new ToolCallExtensionsError("invalid-state", message, { field, received, expected });
-  }
+  assertAgents(state, agent);
   return build<Needs, string>({ ...emptySettings(agent), state });
 }
 
@@ -127,12 +121,18 @@ function build<Needs extends string, Output>(settings: RequestSettings<Output>):
     toolExtensions: <Has extends string>(extensions: ToolCallExtensions<Has>) =>
       build<Exclude<Needs, Has>, Output>({ ...settings, extensions: merged(settings.extensions, extensions) }),
     session: (key: string, { turnId }: { readonly turnId?: string | undefined } = {}) => {
+      if (settings.state !== undefined) throw notOnResume(".session()", "its calls keep the keys they have");
       if (typeof key !== "string" || key === "") throw invalidArgument("the session key", key, "a non-empty string");
       if (turnId !== undefined && typeof turnId !== "string") throw invalidArgument("the turn id", turnId, "a string");
       return change({ session: { key, turnId } });
     },
     history: (history: readonly Message[]) => {
+      if (settings.state !== undefined) throw notOnResume(".history()", "the state holds its conversation");
       if (!Array.isArray(history)) throw invalidArgument("the argument of .history()", history, "an array of messages");
+      for (const message of history) {
+        if (typeof message?.role !== "string")
+          throw invalidArgument("a message of .history()", message, "one with a role");
+      }
       return change({ history: [...history] });
     },
     signal: (signal: AbortSignal) => {
@@ -164,6 +164,10 @@ function build<Needs extends string, Output>(settings: RequestSettings<Output>):
   };
   // The two conditional members are functions at run time whatever `Needs` is: without the compiler they fail by name.
   return Object.freeze(request) as PromptRequest<Needs, Output>;
+}
+
+function notOnResume(method: string, reason: string): ToolCallExtensionsError {
+  return invalidArgument(method, "a resumed run", `called on a new prompt only: ${reason}`);
 }
 
 function decided(state: RunState | undefined, call: string | PendingCall, decision: Decision): RunState {

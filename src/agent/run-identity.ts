@@ -10,7 +10,7 @@ import type { RequestSettings } from "./prompt-request.ts";
  * it the same made ids.
  */
 export function toRunId(
-  { session, history, prompt, state }: RequestSettings<unknown>,
+  { agent, session, history, prompt, state }: RequestSettings<unknown>,
   parent: ToolInvocationContext | undefined,
   scope: CallScope | undefined,
 ): string {
@@ -18,8 +18,8 @@ export function toRunId(
   if (session !== undefined) {
     const { key, turnId } = session;
     return turnId === undefined
-      ? derivedRunId("conversation", key, String(history.length), prompt)
-      : derivedRunId("turn", key, turnId);
+      ? derivedRunId("conversation", agent.name, key, String(history.length), prompt)
+      : derivedRunId("turn", agent.name, key, turnId);
   }
   if (parent === undefined) return randomRunId();
   return derivedRunId("call", parent.runId, parent.toolCallId, String(scope === undefined ? 0 : scope.nestedCalls++));
@@ -41,8 +41,9 @@ export function seenIds(messages: readonly Message[]): readonly string[] {
 /** The provider gets its own ids back, unless that would leave two calls of the turn with one id, or one with none. */
 export function toWireIds(calls: readonly ToolCallPart[], ids: readonly string[]): readonly string[] {
   const used = new Set<string>([""]);
-  return calls.map(({ toolCallId = "" }, index) => {
-    const id = used.has(toolCallId) ? (ids[index] ?? "") : toolCallId;
+  return calls.map(({ toolCallId }, index) => {
+    const isUsable = typeof toolCallId === "string" && !used.has(toolCallId);
+    const id = isUsable ? toolCallId : (ids[index] ?? "");
     used.add(id);
     return id;
   });

@@ -1,5 +1,6 @@
 import { invalidArgument, ToolCallExtensionsError } from "../errors.ts";
 import { invocationKey } from "../invocation/invocation-key.ts";
+import type { Tool } from "../tool/tool.ts";
 import type { Message, Usage } from "./model.ts";
 
 /**
@@ -119,13 +120,31 @@ export function readRunState(value: unknown, field = "the state"): RunState {
   for (const [index, item] of list(state["calls"], `${field}.calls`).entries()) {
     checkCall(item, `${field}.calls[${index}]`);
   }
+  checkDistinct(list(state["calls"], `${field}.calls`), field);
   // Every field has been checked above.
   return value as RunState;
 }
 
+type AgentOfTool = NonNullable<Tool["~agent"]>;
+
+/** @throws ToolCallExtensionsError `invalid-state` when the state, or a sub-agent's inside it, is of another agent. */
+export function assertAgents(state: RunState, agent: AgentOfTool, field = "the state"): void {
+  const { agentName } = state;
+  if (agentName !== agent.name) throw mismatch(`${field}.agentName`, agentName, `"${agent.name}", the agent's name`);
+  for (const [index, { toolName, run }] of state.calls.entries()) {
+    if (run === undefined) continue;
+    const inner = agent.tools.get(toolName)?.["~agent"];
+    const call = `${field}.calls[${index}]`;
+    if (inner === undefined)
+      throw mismatch(`${call}.toolName`, toolName, "the name of a sub-agent's tool, as it has a run");
+    assertAgents(run, inner, `${call}.run`);
+  }
+}
+
 function checkCall(value: unknown, field: string): void {
   const call = record(value, field);
-  for (const name of ["toolCallId", "wireId", "toolName"]) checkString(call[name], `${field}.${name}`);
+  for (const name of ["toolCallId", "wireId"]) checkString(call[name], `${field}.${name}`);
+  check(typeof call["toolName"] === "string", `${field}.toolName`, call["toolName"], "a string");
   const { providerToolCallId, status, decision, result, run } = call;
   if (providerToolCallId !== undefined) {
     check(typeof providerToolCallId === "string", `${field}.providerToolCallId`, providerToolCallId, "a string");
@@ -133,7 +152,8 @@ function checkCall(value: unknown, field: string): void {
   const isStatus = status === "waiting" || status === "started" || status === "done";
   check(isStatus, `${field}.status`, status, "waiting, started or done");
   if (decision !== undefined) {
-    const { isApproved } = record(decision, `${field}.decision`);
+    const { isApproved, reason = "" } = record(decision, `${field}.decision`);
+    check(typeof reason === "string", `${field}.decision.reason`, reason, "a string");
     check(typeof isApproved === "boolean", `${field}.decision.isApproved`, isApproved, "a boolean");
   }
   check(status !== "done" || result !== undefined, `${field}.result`, result, "a result, as the call is done");
@@ -150,16 +170,34 @@ function checkMessage(value: unknown, field: string): void {
   check(role === "user" || role === "assistant" || role === "tool", `${field}.role`, role, "user, assistant or tool");
   if (role === "assistant") {
     for (const [index, part] of list(content, `${field}.content`).entries()) {
-      const { type } = record(part, `${field}.content[${index}]`);
-      check(typeof type === "string", `${field}.content[${index}].type`, type, "a string");
+      checkPart(part, `${field}.content[${index}]`);
     }
     return;
   }
   check(typeof text === "string", `${field}.text`, text, "a string");
   if (role === "user") return;
   checkString(toolCallId, `${field}.toolCallId`);
-  checkString(toolName, `${field}.toolName`);
+  check(typeof toolName === "string", `${field}.toolName`, toolName, "a string");
   check(typeof isError === "boolean", `${field}.isError`, isError, "a boolean");
+}
+
+function checkPart(value: unknown, field: string): void {
+  const { type, text, toolName, toolCallId } = record(value, field);
+  const isType = type === "text" || type === "tool-call" || type === "provider";
+  check(isType, `${field}.type`, type, "text, tool-call or provider");
+  if (type === "text") check(typeof text === "string", `${field}.text`, text, "a string");
+  if (type !== "tool-call") return;
+  check(typeof toolName === "string", `${field}.toolName`, toolName, "a string");
+  checkString(toolCallId, `${field}.toolCallId`);
+}
+
+function checkDistinct(calls: readonly unknown[], field: string): void {
+  const seen = new Set<unknown>();
+  for (const [index, call] of calls.entries()) {
+    const { toolCallId } = record(call, `${field}.calls[${index}]`);
+    check(!seen.has(toolCallId), `${field}.calls[${index}].toolCallId`, toolCallId, "one that no other call has");
+    seen.add(toolCallId);
+  }
 }
 
 function record(value: unknown, field: string): Readonly<Record<string, unknown>> {
@@ -190,6 +228,15 @@ function check(holds: boolean, field: string, value: unknown, expected: string):
 
 function invalidState(field: string, value: unknown, expected: string): ToolCallExtensionsError {
   const { received } = invalidArgument(field, value, expected).details as { readonly received: string };
+  return stateError(field, received, expected);
+}
+
+/** Shows the name, which is no secret. */
+function mismatch(field: string, name: string, expected: string): ToolCallExtensionsError {
+  return stateError(field, `"${name}"`, expected);
+}
+
+function stateError(field: string, received: string, expected: string): ToolCallExtensionsError {
   const message = `${field} must be ${expected}; received ${received}`;
   return new ToolCallExtensionsError("invalid-state", message, { field, received, expected });
 }

@@ -109,6 +109,7 @@ export class Run<Output> implements AgentRunScope {
     for (;;) {
       if (!this.#calls.isEmpty) {
         await this.#performCalls();
+        for (const given of this.#calls.resultExtensions()) this.#resultExtensions.extend(given);
         if (!this.#calls.areDone) return this.#pause();
         this.#endTurn();
       }
@@ -163,9 +164,6 @@ export class Run<Output> implements AgentRunScope {
     const outcomes = await mapBounded(this.#calls.runnable(), this.toolConcurrency, async (record) => {
       const outcome = await this.#dispatch(record);
       this.#calls.settle(record, outcome);
-      if (outcome.status === "completed" && outcome.resultExtensions !== undefined) {
-        record.resultExtensions = outcome.resultExtensions;
-      }
       // A run that is being aborted saves nothing more: an aborted call may have happened.
       if (!this.#cancellation.isAborted) await this.#save();
       return outcome;
@@ -178,7 +176,9 @@ export class Run<Output> implements AgentRunScope {
 
   #checkApproval(record: CallRecord): ReturnType<typeof checkApproval> {
     const { agent, extensions } = this.#settings;
-    return checkApproval(agent.tools.get(record.toolName), record.input, extensions, this.#fieldsOf(record));
+    const { toolName, input } = record;
+    const [tool, call, cancellation] = [agent.tools.get(toolName), this.#fieldsOf(record), this.#cancellation];
+    return checkApproval({ tool, input, extensions, call, cancellation });
   }
 
   #dispatch(record: CallRecord): Promise<ToolOutcome> {
@@ -216,9 +216,6 @@ export class Run<Output> implements AgentRunScope {
   }
 
   #endTurn(): void {
-    for (const { resultExtensions } of this.#calls.records) {
-      if (resultExtensions !== undefined) this.#resultExtensions.extend(resultExtensions);
-    }
     const message = this.#messages.at(-1);
     this.#messages.push(...this.#calls.toMessages());
     this.#calls = new TurnCalls([]);

@@ -1,5 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { invalidArgument } from "../errors.ts";
+import { isExtensionMap } from "../extensions/extension-map.ts";
 import { type AnyExtensionToken, asReadable } from "../extensions/extension-token.ts";
 import { type KnownId, ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
@@ -7,7 +8,7 @@ import { approvalRequired } from "../tool/approval.ts";
 import type { CallScope, InnerRunPort } from "../tool/dispatch.ts";
 import type { MustHave } from "../tool/needs.ts";
 import { type CallExtensions, defineTool, type Tool } from "../tool/tool.ts";
-import { pausedResult, type ToolResult, toolResult } from "../tool/tool-result.ts";
+import { pauseOf, type ToolResult, toolResult } from "../tool/tool-result.ts";
 import type { Agent } from "./agent.ts";
 
 /** What the outer model passes to a sub-agent. */
@@ -56,7 +57,7 @@ export function asTool<Needs extends string>(agent: Agent<Needs>): AsTool<Needs>
   const make = (options: AnySubAgentOptions): SubAgentTool<string> => {
     const { name, description, extensions: option = "inherit", requires = [] } = options;
     const filter = toFilter(option, name);
-    return defineTool({
+    const tool = defineTool({
       name,
       description,
       // Its own calls are saved in its state, so the call itself may be entered again.
@@ -66,10 +67,19 @@ export function asTool<Needs extends string>(agent: Agent<Needs>): AsTool<Needs>
       callWithExtensions: async ({ prompt }, extensions: CallExtensions<string>) => {
         const invocation = extensions.require(ToolInvocationContext);
         // The entry of the outer call is what makes the inner run a child of it, whatever the filter let through.
-        const visible = filter(extensions)["~bind"](ToolInvocationContext, invocation);
+        const given = filter(extensions);
+        if (!isExtensionMap(given)) {
+          throw invalidArgument(
+            `what the extensions filter of sub-agent "${name}" returns`,
+            given,
+            "a ToolCallExtensions",
+          );
+        }
+        const visible = given["~bind"](ToolInvocationContext, invocation);
         return runInside(dynamic(agent), prompt, visible, scopeOf<CallScope>(invocation)?.innerRun);
       },
     });
+    return Object.freeze({ ...tool, "~agent": agent });
   };
   // The overloads say which needs each kind of filter leaves; the implementation checks them when a run begins.
   return make as AsTool<Needs>;
@@ -87,8 +97,7 @@ async function runInside(
   const result = await request.toolExtensions(extensions).run();
   if (result.status === "completed") return toolResult(result.output, result.resultExtensions);
   if (port === undefined) throw approvalRequired(agent.name);
-  // Dispatch recognises it and reports the call as paused.
-  return pausedResult(result.state) as ToolResult<string>;
+  throw pauseOf(result.state);
 }
 
 /** `requires` has checked the needs before the tool was entered; the filter's type says that it keeps them. */

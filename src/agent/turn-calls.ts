@@ -104,7 +104,13 @@ export class TurnCalls {
     if (outcome.status === "failed" && (outcome.kind === "aborted" || outcome.kind === "missing-extension")) return;
     record.status = "done";
     record.run = undefined;
+    if (outcome.status === "completed") record.resultExtensions = outcome.resultExtensions;
     record.result = { text: outcomeText(outcome, record.toolName), isError: outcome.status === "failed" };
+  }
+
+  /** In call order, for a later call to win. */
+  resultExtensions(): readonly ToolCallExtensions<string>[] {
+    return this.records.flatMap(({ resultExtensions }) => resultExtensions ?? []);
   }
 
   toMessages(): readonly Message[] {

@@ -18,6 +18,8 @@ export class ToolCallIds {
   assign(providerId: string | undefined, toolName: string, turn: number, index: number): string {
     const isUsable = isCallUnique(providerId, toolName) && !this.#seen.has(providerId);
     const id = isUsable ? providerId : this.#make(turn, index);
+    // What the provider sent counts as sent, also where it was not usable.
+    if (typeof providerId === "string") this.#seen.add(providerId);
     this.#seen.add(id);
     return id;
   }
@@ -31,14 +33,14 @@ export class ToolCallIds {
 }
 
 /** The tool's position in its turn, alone or after a name: `list_dir:0`, `functions.search:1`, `call_0`, `2`. */
-const TURN_SCOPED = /^(?:[\w.-]*:|(?:tool[_-]?)?call[_-]?)?\d{1,4}$/i;
+const TURN_SCOPED = /^(?:.*:|(?:tool[_-]?)?call[_-]?)?\d{1,4}$/is;
 
 /**
  * Tells whether an id names one call of a conversation. Some providers send none, an empty one, the bare tool name, or one
  * that begins again every turn (https://github.com/fw-ai/fireconnect/issues/16).
  */
 function isCallUnique(id: string | undefined, toolName: string): id is string {
-  return id !== undefined && id !== "" && id !== toolName && !TURN_SCOPED.test(id);
+  return typeof id === "string" && id !== "" && id !== toolName && !TURN_SCOPED.test(id);
 }
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

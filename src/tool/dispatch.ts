@@ -14,7 +14,7 @@ import { validateInput } from "./input-schema.ts";
 import type { ToolCall, ToolHandler, ToolMiddleware } from "./middleware.ts";
 import { enterTool, type Tool } from "./tool.ts";
 import type { ToolEvent } from "./tool-events.ts";
-import { type ToolOutcome, toOutcome, unwrapResult } from "./tool-result.ts";
+import { pausedState, type ToolOutcome, toOutcome, unwrapResult } from "./tool-result.ts";
 
 /** What the calls of one run share; nested calls and sub-agents find it through their parent. */
 export interface RunScope {
@@ -47,6 +47,8 @@ interface CallProgress {
   /** The latest attempt's. */
   invocation: ToolInvocationContext;
 }
+
+export const OUTSIDE_A_RUN: RunScope = { emit: undefined, middleware: [] };
 
 export interface DispatchRequest {
   readonly tool: Tool | undefined;
@@ -164,6 +166,8 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
 }
 
 function toFailure(error: unknown, cancellation: Cancellation | undefined): ToolOutcome {
+  const state = pausedState(error);
+  if (state !== undefined) return { status: "paused", state };
   if (cancellation?.isAborted) return { status: "failed", kind: "aborted", error: cancellation.reason };
   const isMissing = ToolCallExtensionsError.is(error) && error.code === "missing-extension";
   return { status: "failed", kind: isMissing ? "missing-extension" : "error", error };

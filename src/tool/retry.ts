@@ -25,7 +25,8 @@ export function withRetries(perform: ToolHandler): ToolHandler {
     const options = typeof retries === "number" ? { max: retries } : retries;
     let current = call;
     for (let attempt = 1; attempt <= options.max && isWorthRetrying(outcome, options); attempt++) {
-      await sleep(delayMs(attempt, options), current);
+      const reason = await abortDuring(delayMs(attempt, options), current);
+      if (reason !== undefined) return { status: "failed", kind: "aborted", error: reason.error };
       current = again(current);
       outcome = await perform(current);
     }
@@ -50,16 +51,17 @@ function delayMs(attempt: number, { minDelayMs = 100, maxDelayMs = 5_000 }: Retr
   return Math.random() * Math.min(maxDelayMs, minDelayMs * 2 ** (attempt - 1));
 }
 
-function sleep(delay: number, { invocation }: ToolCall): Promise<void> {
+/** Waits, and gives the reason of an abort that comes first. */
+function abortDuring(delay: number, { invocation }: ToolCall): Promise<{ readonly error: unknown } | undefined> {
   const { signal } = invocation;
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const stop = (): void => {
       clearTimeout(timer);
-      reject(signal.reason);
+      resolve({ error: signal.reason });
     };
     const timer = setTimeout(() => {
       signal.removeEventListener("abort", stop);
-      resolve();
+      resolve(undefined);
     }, delay);
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
@@ -68,7 +70,19 @@ function sleep(delay: number, { invocation }: ToolCall): Promise<void> {
 
 export function checkRetries(retries: unknown, toolName: string): void {
   if (retries === undefined) return;
-  const { max = retries } = Object(retries) as { readonly max?: unknown };
-  if (Number.isSafeInteger(max) && Number(max) >= 0) return;
-  throw invalidArgument(`retries of tool "${toolName}"`, retries, "a whole number from 0, or { max, … }");
+  const options = typeof retries === "object" && retries !== null ? retries : { max: retries };
+  const {
+    max,
+    minDelayMs = 0,
+    maxDelayMs = 0,
+    isRetryable,
+  } = options as { readonly [Key in keyof RetryOptions]?: unknown };
+  const refuse = (option: string, received: unknown, expected: string): never => {
+    throw invalidArgument(`retries${option} of tool "${toolName}"`, received, expected);
+  };
+  if (!Number.isSafeInteger(max) || Number(max) < 0) refuse("", retries, "a whole number from 0, or { max, … }");
+  for (const [name, delay] of Object.entries({ minDelayMs, maxDelayMs })) {
+    if (typeof delay !== "number" || !(delay >= 0)) refuse(`.${name}`, delay, "milliseconds from 0");
+  }
+  if (isRetryable !== undefined && typeof isRetryable !== "function") refuse(".isRetryable", isRetryable, "a function");
 }

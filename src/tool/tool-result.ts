@@ -1,6 +1,6 @@
 import { invalidArgument, type ToolCallExtensionsError, ToolError } from "../errors.ts";
 import { isExtensionMap } from "../extensions/extension-map.ts";
-import type { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
+import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { ToolInvocationContext } from "../invocation/invocation-context.ts";
 import { boundText, toModelText } from "./model-text.ts";
 
@@ -79,24 +79,28 @@ export function toolResult<Output>(output: Output, extensions: ToolCallExtension
 /** The call that gave the result is not the parent of what the caller does next with these values. */
 function withoutInvocation(extensions: ToolCallExtensions<string>): ToolCallExtensions<string> {
   if (!extensions.has(ToolInvocationContext)) return extensions.snapshot();
-  const own = extensions.clone();
+  // Not a clone, which would copy values whose token says so.
+  const own = new ToolCallExtensions<string>();
+  own.extend(extensions);
   own.remove(ToolInvocationContext);
   return own.snapshot();
 }
 
 const PAUSE: unique symbol = Symbol.for("tool-call-extensions/pause");
 
-/** What a sub-agent's tool gives back when its run pauses. */
-export function pausedResult(state: object): object {
-  return Object.defineProperty({ state }, PAUSE, { value: true });
+/**
+ * What a sub-agent's tool throws when its run pauses: thrown, so that a wrapper which changes results passes it on.
+ */
+export function pauseOf(state: object): Error {
+  return Object.defineProperty(new Error("a sub-agent's run waits for approval"), PAUSE, { value: state });
 }
 
-function isPaused(value: unknown): value is { readonly state: object } {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, PAUSE);
+/** Gives the paused run's state, or `undefined` where something else was thrown. */
+export function pausedState(thrown: unknown): object | undefined {
+  return typeof thrown === "object" && thrown !== null ? (thrown as { readonly [PAUSE]?: object })[PAUSE] : undefined;
 }
 
 export function toOutcome(returned: unknown): ToolOutcome {
-  if (isPaused(returned)) return { status: "paused", state: returned.state };
   if (!isToolResult(returned)) return { status: "completed", output: returned };
   return { status: "completed", output: returned.output, resultExtensions: returned.extensions };
 }

@@ -5,8 +5,8 @@ import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { Cancellation } from "../invocation/cancellation.ts";
 import { type InvocationFields, scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
 import { madeId, randomRunId } from "../invocation/tool-call-id.ts";
-import { approvalRequired, checkApproval } from "./approval.ts";
-import { type CallScope, type DispatchRequest, dispatch, performCall, type RunScope } from "./dispatch.ts";
+import { type ApprovalQuestion, approvalRequired, checkApproval } from "./approval.ts";
+import { type CallScope, type DispatchRequest, dispatch, OUTSIDE_A_RUN, performCall } from "./dispatch.ts";
 import { type JsonSchema, toObjectSchema } from "./input-schema.ts";
 import { composeMiddleware, type ToolHandler, type ToolMiddleware } from "./middleware.ts";
 import type { MissingToolExtension } from "./needs.ts";
@@ -35,8 +35,6 @@ export interface ToolSetCallOptions {
 }
 
 type CallByName = (name: string, input: unknown, options?: ToolSetCallOptions) => Promise<ToolOutcome>;
-
-const OUTSIDE_A_RUN: RunScope = { emit: undefined, middleware: [] };
 
 /**
  * Holds tools by name and calls them. Called from inside a tool with that tool's extensions, it makes a nested call whose
@@ -122,6 +120,7 @@ export class ToolSet<Needs extends string = never> {
   ): Promise<ToolOutcome> {
     if (!isExtensionMap(extensions))
       throw invalidArgument("the extensions of a call", extensions, "a ToolCallExtensions");
+    if (options.sessionKey === "") throw invalidArgument("the session key", "", "a non-empty string");
     const parent = extensions.get(ToolInvocationContext);
     const outer = parent && scopeOf<CallScope>(parent);
     const cancellation = (outer?.cancellation.child() ?? new Cancellation()).follow(options.signal);
@@ -143,21 +142,9 @@ export class ToolSet<Needs extends string = never> {
     if (this.#tools.get(name)?.needsApproval === undefined) return this["~dispatch"](request);
     // Taken before the question is awaited: what the caller inserts from now on is not the call's.
     const snapshot = extensions.snapshot();
-    const verdict = await this.#refusal(name, input, snapshot, call);
+    const tool = this.#tools.get(name);
+    const verdict = await refusal({ tool, input, extensions: snapshot, call, cancellation });
     return this["~dispatch"]({ ...request, extensions: snapshot, verdict });
-  }
-
-  /** Only a run can pause: a call made by name that needs approval fails instead of running without one. */
-  async #refusal(
-    name: string,
-    input: unknown,
-    extensions: ToolCallExtensions<string>,
-    call: InvocationFields,
-  ): Promise<ToolOutcome | undefined> {
-    const approval = await checkApproval(this.#tools.get(name), input, extensions, call);
-    if (approval === "run") return undefined;
-    const error = approval === "wait" ? approvalRequired(name) : approval.error;
-    return { status: "failed", kind: "error", error };
   }
 
   #add(tool: Tool): void {
@@ -186,4 +173,12 @@ export function checkMiddleware(middleware: readonly ToolMiddleware[] = []): rea
 /** Hides the method from the compiler where `Needs` is not empty; at run time it is there and fails by name. */
 function callable<Needs extends string>(call: CallByName): ToolSet<Needs>["call"] {
   return call as ToolSet<Needs>["call"];
+}
+
+/** Only a run can pause: a call made by name that needs approval fails instead of running without one. */
+async function refusal(question: ApprovalQuestion): Promise<ToolOutcome | undefined> {
+  const approval = await checkApproval(question);
+  if (approval === "run") return undefined;
+  const error = approval === "wait" ? approvalRequired(question.call.toolName) : approval.error;
+  return { status: "failed", kind: "error", error };
 }

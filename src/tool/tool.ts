@@ -34,6 +34,8 @@ export interface Tool<in Input = never, out Output = unknown, out Needs extends 
   readonly retries?: number | RetryOptions | undefined;
   /** Says that a call may run again under the same key, so that a resumed run repeats one that was cut off. */
   readonly idempotent?: boolean | undefined;
+  /** The agent behind a sub-agent's tool, against which a state is checked before anything of it runs. */
+  readonly "~agent"?: { readonly name: string; readonly tools: { get(name: string): Tool | undefined } } | undefined;
   call(input: Input): ToolReturn<Output>;
   readonly callWithExtensions?: ((input: Input, extensions: CallExtensions<Needs>) => ToolReturn<Output>) | undefined;
 }
@@ -168,6 +170,7 @@ export function wrapTool<Input, Inner, Output, Needs extends string = never, Mor
     needsApproval: tool.needsApproval,
     retries: tool.retries,
     idempotent: tool.idempotent,
+    "~agent": tool["~agent"],
     call: (input: Input) => callWithExtensions(input, new ToolCallExtensions<string>().snapshot()),
     callWithExtensions,
   };
@@ -185,7 +188,7 @@ export function enterTool<Input, Output, Needs extends string>(
 }
 
 export function assertTool(tool: unknown): asserts tool is Tool {
-  const { name, call, callWithExtensions, requires, retries, needsApproval } = Object(tool) as {
+  const { name, call, callWithExtensions, requires, retries, needsApproval, idempotent } = Object(tool) as {
     readonly [Key in keyof Tool]?: unknown;
   };
   if (typeof name !== "string" || name === "") throw invalidArgument("a tool's name", name, "a non-empty string");
@@ -196,6 +199,9 @@ export function assertTool(tool: unknown): asserts tool is Tool {
   checkRetries(retries, name);
   if (needsApproval !== undefined && typeof needsApproval !== "boolean" && typeof needsApproval !== "function") {
     throw invalidArgument(`needsApproval of tool "${name}"`, needsApproval, "a boolean or a function");
+  }
+  if (idempotent !== undefined && typeof idempotent !== "boolean") {
+    throw invalidArgument(`idempotent of tool "${name}"`, idempotent, "a boolean");
   }
   if (requires === undefined) return;
   if (!Array.isArray(requires)) throw invalidArgument(`requires of tool "${name}"`, requires, "an array of tokens");

@@ -1,0 +1,6 @@
+export {
+  type PostgresClient,
+  type PostgresOnceOptions,
+  type PostgresOnceStore,
+  postgresOnceStore,
+} from "./postgres-once-store.ts";
