@@ -100,6 +100,8 @@ export class Run<Output> implements AgentRunScope {
       throw error;
     } finally {
       this.#isOver = true;
+      // A save that comes late could undo what a resumed run has saved by then.
+      await this.#saved.catch(() => undefined);
       this.#cancellation.dispose();
     }
   }
@@ -276,7 +278,7 @@ export class Run<Output> implements AgentRunScope {
   /** Waits until the state as it is now is saved; never saves two at once, so that an older one cannot win. */
   #save(): Promise<void> {
     const { onCheckpoint } = this.#settings;
-    if (onCheckpoint === undefined) return Promise.resolve();
+    if (onCheckpoint === undefined || this.#isOver) return Promise.resolve();
     this.#saved = this.#saved
       .then(() => onCheckpoint(this.#state()))
       .catch((error: unknown) => {

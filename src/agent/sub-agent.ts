@@ -26,31 +26,46 @@ export interface SubAgentOptions {
 
 type Filter = (extensions: CallExtensions<string>) => ToolCallExtensions<never>;
 
+/** What of the caller's map a sub-agent's run may see, where it is not a function that says so. */
+type Choice = "inherit" | "none" | readonly AnyExtensionToken[];
+
+/** Stands in for the ids that a function gives, where there is no function. */
+type NoFilter = "~no-filter";
+
+/** The ids that stay visible, as far as the compiler can know. */
+type VisibleIds<Needs extends string, Chosen extends Choice, Given extends string> = [NoFilter] extends [Given]
+  ? Chosen extends "inherit"
+    ? Needs
+    : Chosen extends readonly AnyExtensionToken<infer Id>[]
+      ? KnownId<Id>
+      : never
+  : Given;
+
+/** What the sub-agent's tool needs of its caller: with a function, what that declares to read. */
+type OuterNeeds<Needs extends string, Reads extends string, Chosen extends Choice, Given extends string> =
+  // A function that gives a dynamic map.
+  string extends Given ? Reads : [NoFilter] extends [Given] ? (Chosen extends "none" ? never : Needs) : Reads;
+
 /**
- * Makes a tool of an agent. Its run sees the caller's extensions by identity, or what `extensions` lets through; the types
- * follow, so that a sub-agent which is not given what its tools need does not compile.
+ * Makes a tool of an agent. `extensions` chooses what its run sees of the caller's map, by identity: `"inherit"`, the default,
+ * everything; `"none"` nothing but the parent link; a list these tokens, where the caller has them; a function what it makes
+ * of the map, where `requires` declares what it reads. The types follow: a choice that drops what the agent's tools need
+ * does not compile.
  */
-export interface AsTool<Needs extends string> {
-  /** Everything the calling tool sees. */
-  (options: SubAgentOptions & { readonly extensions?: "inherit" | undefined }): SubAgentTool<Needs>;
-  /** Nothing but the parent link. */
-  (options: SubAgentOptions & { readonly extensions: "none" } & MustHave<Needs, never>): SubAgentTool<never>;
-  /** These tokens, where the caller has them. */
-  <Id extends string>(
-    options: SubAgentOptions & { readonly extensions: readonly AnyExtensionToken<Id>[] } & MustHave<Needs, KnownId<Id>>,
-  ): SubAgentTool<Needs>;
-  /** What the function makes of the caller's map; `requires` declares what it reads. */
-  <Given extends string, Reads extends string = never>(
-    options: SubAgentOptions & {
-      readonly requires?: readonly AnyExtensionToken<Reads>[] | undefined;
-      readonly extensions: (extensions: CallExtensions<Reads>) => ToolCallExtensions<Given>;
-    } & MustHave<Needs, Given>,
-  ): SubAgentTool<Reads>;
-}
+export type AsTool<Needs extends string> = <
+  const Chosen extends Choice = "inherit",
+  Given extends string = NoFilter,
+  Reads extends string = never,
+>(
+  options: SubAgentOptions & {
+    readonly requires?: readonly AnyExtensionToken<Reads>[] | undefined;
+    readonly extensions?: Chosen | ((extensions: CallExtensions<Reads>) => ToolCallExtensions<Given>) | undefined;
+  } & MustHave<Needs, VisibleIds<Needs, Chosen, Given>>,
+) => SubAgentTool<OuterNeeds<Needs, Reads, Chosen, Given>>;
 
 interface AnySubAgentOptions extends SubAgentOptions {
   readonly requires?: readonly AnyExtensionToken[] | undefined;
-  readonly extensions?: "inherit" | "none" | readonly AnyExtensionToken[] | Filter | undefined;
+  readonly extensions?: Choice | Filter | undefined;
 }
 
 export function asTool<Needs extends string>(agent: Agent<Needs>): AsTool<Needs> {
@@ -81,7 +96,7 @@ export function asTool<Needs extends string>(agent: Agent<Needs>): AsTool<Needs>
     });
     return Object.freeze({ ...tool, "~agent": agent });
   };
-  // The overloads say which needs each kind of filter leaves; the implementation checks them when a run begins.
+  // The type says which needs each choice leaves; the implementation checks them when a run begins.
   return make as AsTool<Needs>;
 }
 

@@ -76,23 +76,26 @@ export class TurnCalls {
   ): Promise<void> {
     await Promise.all(
       this.records.map(async (record) => {
-        if (record.status === "started" && record.run === undefined && toolOf(record.toolName)?.idempotent !== true) {
+        const { status, decision, run } = record;
+        if (status === "done") return;
+        if (decision?.isApproved === false) record.verdict = rejected(decision.reason);
+        else if (status === "started" && run === undefined && toolOf(record.toolName)?.idempotent !== true) {
           record.verdict = outcomeUnknown();
-        }
-        if (record.status === "waiting" && record.decision !== undefined) {
-          record.verdict = record.decision.isApproved ? undefined : rejected(record.decision.reason);
-          record.status = "started";
-        }
-        if (record.status !== "new") return;
-        const approval = await checkApproval(record);
-        record.status = approval === "wait" ? "waiting" : "started";
-        if (typeof approval === "object") record.verdict = { status: "failed", kind: "error", error: approval.error };
+        } else if (decision !== undefined) record.status = "started";
+        else if (status === "new") this.#take(record, await checkApproval(record));
       }),
     );
   }
 
+  /** A call that ends without its tool is not marked as started: until its end is saved, it has not begun. */
+  #take(record: CallRecord, approval: ApprovalCheck): void {
+    if (approval === "wait") record.status = "waiting";
+    else if (approval === "run") record.status = "started";
+    else record.verdict = { status: "failed", kind: "error", error: approval.error };
+  }
+
   runnable(): readonly CallRecord[] {
-    return this.records.filter(({ status }) => status === "started");
+    return this.records.filter(({ status, verdict }) => status !== "done" && (status === "started" || verdict));
   }
 
   settle(record: CallRecord, outcome: ToolOutcome): void {

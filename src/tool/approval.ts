@@ -43,14 +43,13 @@ export async function checkApproval(question: ApprovalQuestion): Promise<Approva
 async function ask(tool: Tool, question: ApprovalQuestion, cancellation: Cancellation): Promise<boolean> {
   const validation = await validateInput(tool.input, question.input);
   if (validation.issues !== undefined) return false;
-  const { needsApproval } = tool;
-  if (typeof needsApproval !== "function") return true;
+  if (typeof tool.needsApproval !== "function") return true;
   // Calls that the question makes are counted apart from the tool's own, so that the two never share an id.
   const scope: CallScopeOfQuestion = { cancellation, nestedCalls: 2 ** 31, run: OUTSIDE_A_RUN };
   const invocation = new Invocation(question.call, scope);
   const extensions = question.extensions["~bind"](ToolInvocationContext, invocation);
   // Validated by the schema from which the tool's input type was taken.
-  return needsApproval(validation.value as never, extensions);
+  return tool.needsApproval(validation.value as never, extensions);
 }
 
 type CallScopeOfQuestion = Pick<CallScope, "cancellation" | "nestedCalls" | "run">;

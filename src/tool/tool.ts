@@ -94,12 +94,12 @@ export function defineTool<Schema extends InputSchema, Output, Needs extends str
 export function defineTool<Schema extends InputSchema, Output, Needs extends string = never>(
   definition: WithExtensionsOnly<Schema, Output, Needs> | WithCall<Schema, Output, Needs>,
 ): Tool<InputOf<Schema>, Output, Needs> {
-  const { name, description, input, requires, needsApproval, retries, idempotent } = definition;
+  const { name, description, input, requires, retries, idempotent } = definition;
   assertTool({ ...definition, call: definition.call ?? definition.callWithExtensions });
   // Bound, because the definition may be a class instance or refer to itself.
   const callWithExtensions = definition.callWithExtensions?.bind(definition);
   const call = definition.call?.bind(definition) ?? callWithEmptyMap(callWithExtensions);
-  const rules = { needsApproval, retries, idempotent };
+  const rules = { needsApproval: boundAsk(definition), retries, idempotent };
   const tool = { name, description, input, requires, ...rules, call, callWithExtensions };
   assertTool(tool);
   toObjectSchema(input, `tool "${name}"`);
@@ -167,7 +167,7 @@ export function wrapTool<Input, Inner, Output, Needs extends string = never, Mor
     description: wrapper.description ?? tool.description,
     input: tool.input,
     requires: [...(tool.requires ?? []), ...(wrapper.requires ?? [])],
-    needsApproval: tool.needsApproval,
+    needsApproval: boundAsk(tool),
     retries: tool.retries,
     idempotent: tool.idempotent,
     "~agent": tool["~agent"],
@@ -176,6 +176,13 @@ export function wrapTool<Input, Inner, Output, Needs extends string = never, Mor
   };
   assertTool(wrapped);
   return Object.freeze(wrapped);
+}
+
+function boundAsk<Input, Needs extends string>(owner: {
+  readonly needsApproval?: boolean | Asks<Input, Needs> | undefined;
+}): boolean | Asks<Input, Needs> | undefined {
+  const { needsApproval } = owner;
+  return typeof needsApproval === "function" ? needsApproval.bind(owner) : needsApproval;
 }
 
 /** The one rule of entry: `callWithExtensions` where there is one, else `call`. */

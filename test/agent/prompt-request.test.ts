@@ -224,6 +224,7 @@ describe("bad arguments", () => {
     ["toolExtensions()", () => request.toolExtensions(undefined as never), "received undefined"],
     ["toolExtensions()", () => request.toolExtensions({ session: "canary" } as never), "received an object"],
     ["history()", () => request.history("Hello" as never), "received a string"],
+    ["history()", () => request.history([null as never]), "null"],
     ["signal()", () => request.signal(new AbortController() as never), "received a AbortController"],
     ["signal()", () => request.signal(undefined as never), "received undefined"],
     ["maxTurns", () => request.maxTurns(0), "received 0"],

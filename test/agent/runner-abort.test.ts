@@ -230,7 +230,7 @@ describe("a stream", () => {
     expect(model.requests.map(({ signal }) => signal.aborted)).toEqual([true]);
   });
 
-  it("that is left by return() aborts at once, also while the next event is awaited", { timeout: 1_000 }, async () => {
+  it("that is left by return() aborts at once, also while the next event is awaited", { timeout: 5_000 }, async () => {
     const agent = new Agent({ name: "a", model: scriptedModel([callDeaf]), tools: [deaf] });
     const heard: string[] = [];
     const events = agent

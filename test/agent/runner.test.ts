@@ -49,21 +49,20 @@ describe.each(ways)("a %s run", (_way, drive) => {
 
   it("gives the model the results in call order although the calls finish out of order", async () => {
     const finished: string[] = [];
-    const slow = defineTool({
-      name: "slow",
+    const finish = new Map<string, () => void>();
+    const order = defineTool({
+      name: "order",
       input: { type: "object" },
-      call: async ({ name, ms }) => {
-        await sleep(Number(ms));
+      call: async ({ name, after }) => {
+        // Each waits for the one it is to follow, so that the order does not hang on a clock.
+        if (after !== undefined) await new Promise<void>((resolve) => finish.set(String(after), resolve));
         finished.push(String(name));
+        setImmediate(() => finish.get(String(name))?.());
         return name;
       },
     });
-    const model = callingModel("slow", [
-      { name: "a", ms: 30 },
-      { name: "b", ms: 1 },
-      { name: "c", ms: 15 },
-    ]);
-    const result = await drive(new Agent({ name: "a", model, tools: [slow] }).prompt("x"));
+    const model = callingModel("order", [{ name: "a", after: "c" }, { name: "b" }, { name: "c", after: "b" }]);
+    const result = await drive(new Agent({ name: "a", model, tools: [order] }).prompt("x"));
     expect(finished).toEqual(["b", "c", "a"]);
     expect(result.messages.flatMap((message) => (message.role === "tool" ? message.text : []))).toEqual([
       "a",
@@ -135,6 +134,26 @@ describe.each(ways)("a %s run", (_way, drive) => {
     const { resultExtensions } = await drive(new Agent({ name: "a", model, tools: [pay] }).prompt("x"));
     expect(resultExtensions.get(Cost)).toBe(3);
     expect(resultExtensions.isReadOnly).toBe(true);
+  });
+
+  it("shares the values of result extensions by reference, whichever map the tool built them on", async () => {
+    const Tags = extensionToken("tags").of<string[]>({ clone: (tags) => [...tags] });
+    const [tags, moreTags] = [["a"], ["b"]];
+    const seen: unknown[] = [];
+    const tagged = defineTool({
+      name: "tagged",
+      input: { type: "object" },
+      callWithExtensions: ({ isOnCall }, extensions) =>
+        isOnCall === true
+          ? toolResult("ok", extensions.with(Tags, tags))
+          : toolResult("ok", new ToolCallExtensions().with(Tags, moreTags)),
+    });
+    for (const isOnCall of [true, false]) {
+      const agent = new Agent({ name: "a", model: callingModel("tagged", [{ isOnCall }]), tools: [tagged] });
+      seen.push((await drive(agent.prompt("x"))).resultExtensions.get(Tags));
+    }
+    expect(seen[0]).toBe(tags);
+    expect(seen[1]).toBe(moreTags);
   });
 
   it("keeps a call's invocation out of the result extensions, so that the next prompt is no child of it", async () => {

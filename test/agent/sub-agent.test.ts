@@ -154,6 +154,22 @@ describe("a filter that goes wrong", () => {
     expect(probe.calls).toEqual([]);
   });
 
+  it.each([
+    ["nothing", () => undefined],
+    ["a promise", async () => new ToolCallExtensions()],
+  ])("by returning %s fails the call with an error that names the sub-agent", async (_what, filter) => {
+    const inner = calling("inner", recordingTool({ name: "probe" }));
+    const ask = inner.asTool({ name: "ask", extensions: filter as never });
+    const events: RunEvent[] = [];
+    await calling("outer", ask)
+      .prompt("x")
+      .on((event) => events.push(event))
+      .run();
+    const failure = events.find((event) => event.type === "tool-failed");
+    expect(failure).toMatchObject({ invocation: { toolName: "ask" }, error: { code: "invalid-argument" } });
+    expect(failure?.type === "tool-failed" && String(failure.error)).toContain('sub-agent "ask"');
+  });
+
   it("by being no filter is refused where the tool is made", () => {
     const inner = calling("inner", recordingTool({ name: "probe" }));
     expect(() => inner.asTool({ name: "ask", extensions: "all" as never })).toThrow(

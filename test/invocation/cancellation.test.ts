@@ -135,6 +135,14 @@ describe("follow", () => {
     expect(node).toMatchObject({ isAborted: true, reason: "enough" });
   });
 
+  it("aborts every node that follows the signal", () => {
+    const controller = new AbortController();
+    const nodes = [1, 2, 3].map(() => new Cancellation().follow(controller.signal));
+    nodes[1]?.dispose();
+    controller.abort("enough");
+    expect(nodes.map(({ isAborted }) => isAborted)).toEqual([true, false, true]);
+  });
+
   it("aborts at once where the signal is aborted", () => {
     expect(new Cancellation().follow(AbortSignal.abort("enough"))).toMatchObject({ isAborted: true, reason: "enough" });
   });

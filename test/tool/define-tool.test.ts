@@ -11,6 +11,18 @@ import { z } from "zod";
 
 const Tenant = extensionToken("tenant").of<string>();
 
+class Payment implements Tool<{ cents: number }, string, never> {
+  readonly name = "pay";
+  readonly input = z.object({ cents: z.number() });
+  readonly #limit = 100;
+  needsApproval({ cents }: { cents: number }): boolean {
+    return cents > this.#limit;
+  }
+  call(): string {
+    return "paid";
+  }
+}
+
 describe("defineTool", () => {
   it("keeps what it is given", () => {
     const input = z.object({ id: z.number() });
@@ -74,6 +86,12 @@ describe("defineTool", () => {
     expect(tool.call({})).toBe(1);
     expect(await new ToolSet([tool]).call("count", {})).toEqual({ status: "completed", output: 2 });
   });
+
+  it("keeps `this` of a needsApproval that is a method", async () => {
+    const tools = new ToolSet([defineTool(new Payment())]);
+    expect(await tools.call("pay", { cents: 5 })).toEqual({ status: "completed", output: "paid" });
+    expect(await tools.call("pay", { cents: 500 })).toMatchObject({ error: { code: "approval-required" } });
+  });
 });
 
 describe("the entry under dispatch", () => {
@@ -132,6 +150,12 @@ describe("a tool written by hand", () => {
       callWithExtensions: undefined,
     };
     expect(await new ToolSet([tool]).call("ping", {})).toEqual({ status: "completed", output: "pong" });
+  });
+
+  it("is asked with its own `this` whether it needs approval", async () => {
+    const tools = new ToolSet([new Payment()]);
+    expect(await tools.call("pay", { cents: 5 })).toEqual({ status: "completed", output: "paid" });
+    expect(await tools.call("pay", { cents: 500 })).toMatchObject({ error: { code: "approval-required" } });
   });
 
   it("may be a class instance whose methods are on the prototype", async () => {

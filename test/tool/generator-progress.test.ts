@@ -1,4 +1,13 @@
-import { Agent, defineTool, type RunEvent, type Tool, ToolCallExtensions, toolResult } from "tool-call-extensions";
+import {
+  Agent,
+  defineTool,
+  type RunEvent,
+  type Tool,
+  ToolCallExtensions,
+  type ToolMiddleware,
+  ToolSet,
+  toolResult,
+} from "tool-call-extensions";
 import { scriptedModel } from "tool-call-extensions/testing";
 import { describe, expect, it } from "vitest";
 
@@ -131,5 +140,47 @@ describe("a generator tool that is aborted", () => {
       "tool-progress",
       "tool-failed",
     ]);
+  });
+});
+
+describe("a generator tool that goes on after middleware has answered for it", () => {
+  it("tells no progress after the end of its call", async () => {
+    let goOn: () => void = () => {};
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    let finish: () => void = () => {};
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const load = defineTool({
+      name: "load",
+      input: {},
+      async *call() {
+        yield "10 %";
+        await gate;
+        yield "50 %";
+        finish();
+      },
+    });
+    const wait = defineTool({
+      name: "wait",
+      input: {},
+      call: () => {
+        goOn();
+        return finished;
+      },
+    });
+    const impatient: ToolMiddleware = async (call, next) => {
+      const pending = next(call);
+      if (call.tool !== load) return pending;
+      await pause();
+      return { status: "completed", output: "gave up waiting" };
+    };
+    const types: string[] = [];
+    const turn = (toolName: string) => ({ toolCalls: [{ toolName, input: {} }] });
+    const model = scriptedModel([turn("load"), turn("wait"), "Done."]);
+    const tools = new ToolSet([load, wait], { middleware: [impatient] });
+    await new Agent({ name: "support", model, tools })
+      .prompt("Go.")
+      .on(({ type }) => types.push(type))
+      .run();
+    expect(types.filter((type) => type === "tool-progress")).toHaveLength(1);
   });
 });

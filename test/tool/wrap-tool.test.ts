@@ -135,6 +135,12 @@ describe("wrapTool", () => {
     expect(outcome).toEqual({ status: "completed", output: "Hello" });
   });
 
+  it("keeps the rules for approval, retries and repetition", () => {
+    const rules = { needsApproval: true, retries: 2, idempotent: true };
+    const tool = defineTool({ name: "pay", input: {}, ...rules, call: () => "paid" });
+    expect(wrapTool(tool, { callWithExtensions: () => "paid" })).toMatchObject(rules);
+  });
+
   it("runs a generator tool to its last step", async () => {
     const tool = defineTool({
       name: "count",
