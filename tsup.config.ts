@@ -2,7 +2,13 @@ import { defineConfig } from "tsup";
 
 // Not part of the checked project: tsup's own declarations need packages that it does not install.
 export default defineConfig({
-  entry: { index: "src/index.ts", testing: "src/testing/index.ts", mcp: "src/mcp/index.ts" },
+  entry: {
+    index: "src/index.ts",
+    testing: "src/testing/index.ts",
+    mcp: "src/mcp/index.ts",
+    once: "src/once/index.ts",
+    postgres: "src/postgres/index.ts",
+  },
   format: "esm",
   target: "es2022",
   platform: "neutral",

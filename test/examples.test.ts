@@ -42,7 +42,7 @@ test("every block is found", () => {
   expect(blocks.length).toBeGreaterThan(15);
 });
 
-test("every block type-checks", () => {
+test("every block type-checks", { timeout: 180_000 }, () => {
   const config = ts.getParsedCommandLineOfConfigFile(
     `${root}tsconfig.json`,
     {},

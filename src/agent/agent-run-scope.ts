@@ -8,6 +8,7 @@ export interface AgentRunScope extends RunScope {
   readonly toolConcurrency: number;
   readonly isStreaming: boolean;
   addUsage(usage: Usage): void;
+  track(work: Promise<unknown>): void;
 }
 
 export function isAgentRun(run: RunScope): run is AgentRunScope {

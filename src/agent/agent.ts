@@ -58,7 +58,8 @@ export class Agent<Needs extends string = never> {
     this.name = name;
     this.instructions = instructions;
     this.model = model;
-    this.tools = tools instanceof ToolSet ? tools : new ToolSet(tools);
+    // Not `instanceof`: the set may be of another copy of the package.
+    this.tools = "~dispatch" in tools ? tools : new ToolSet(tools);
     this.maxTurns = checkMaxTurns(maxTurns);
     this.asTool = asTool(this);
     Object.freeze(this);
@@ -67,16 +68,16 @@ export class Agent<Needs extends string = never> {
   /**
    * Goes on with a run from its `RunState`, with fresh extensions: `.toolExtensions()`, `.approve()`, `.reject()`, `.run()`. A
    * finished call is never run again. One that was cut off runs again under the same id and key when its tool is
-   * `idempotent`; otherwise the model is told that its outcome is unknown.
+   * `idempotent`; otherwise the model is told that its outcome is unknown. An output schema has to be given again.
    *
    * @throws ToolCallExtensionsError `invalid-state`, naming the field.
    */
-  resume(state: unknown): PromptRequest<Needs, string> {
+  resume(state: unknown): PromptRequest<Exclude<Needs, "tool-invocation">, string> {
     return resumeRequest(this, state);
   }
 
   /** Begins a request; nothing runs yet. */
-  prompt(text: string): PromptRequest<Needs, string> {
+  prompt(text: string): PromptRequest<Exclude<Needs, "tool-invocation">, string> {
     return promptRequest(this, text);
   }
 }

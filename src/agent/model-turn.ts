@@ -76,3 +76,8 @@ function checkResponse(response: ModelResponse): ModelResponse {
   }
   return response;
 }
+
+export function tooManyTurns(agentName: string, maxTurns: number, state: RunState): ToolCallExtensionsError {
+  const message = `agent "${agentName}" still called tools after ${maxTurns} turns; raise .maxTurns()`;
+  return new ToolCallExtensionsError("max-turns", message, { maxTurns, state });
+}

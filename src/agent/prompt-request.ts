@@ -62,7 +62,8 @@ export interface PromptRequest<Needs extends string, Output> {
   output<Structured>(schema: StandardSchemaV1<unknown, Structured>): PromptRequest<Needs, Structured>;
   /**
    * Saves the run's state, awaited before tools run and after each result: what is saved is never ahead of what happened. A
-   * run in a later process resumes from the last one. A save that fails ends the run.
+   * run in a later process resumes from the last one. A save that fails ends the run; one that hangs holds it, an abort
+   * included.
    */
   onCheckpoint(save: (state: RunState) => void | Promise<void>): PromptRequest<Needs, Output>;
   /** Approves a call of a resumed run that waits. @throws ToolCallExtensionsError `unknown-call` when none does. */
@@ -85,16 +86,19 @@ export interface PromptRequest<Needs extends string, Output> {
 
 const defaultRunner: Runner = /* @__PURE__ */ new Runner();
 
-export function promptRequest<Needs extends string>(agent: Agent<Needs>, prompt: string): PromptRequest<Needs, string> {
+/** The invocation needs no giving: dispatch makes it. */
+type NewRequest<Needs extends string> = PromptRequest<Exclude<Needs, "tool-invocation">, string>;
+
+export function promptRequest<Needs extends string>(agent: Agent<Needs>, prompt: string): NewRequest<Needs> {
   if (typeof prompt !== "string") throw invalidArgument("the prompt", prompt, "a string");
-  return build<Needs, string>({ ...emptySettings(agent), prompt });
+  return build({ ...emptySettings(agent), prompt });
 }
 
 /** Goes on with a run from its state. @throws ToolCallExtensionsError `invalid-state`, naming the field. */
-export function resumeRequest<Needs extends string>(agent: Agent<Needs>, value: unknown): PromptRequest<Needs, string> {
+export function resumeRequest<Needs extends string>(agent: Agent<Needs>, value: unknown): NewRequest<Needs> {
   const state = readRunState(value);
   assertAgents(state, agent);
-  return build<Needs, string>({ ...emptySettings(agent), state });
+  return build({ ...emptySettings(agent), state });
 }
 
 function emptySettings<Needs extends string>(agent: Agent<Needs>): RequestSettings<string> {
@@ -123,7 +127,9 @@ function build<Needs extends string, Output>(settings: RequestSettings<Output>):
     session: (key: string, { turnId }: { readonly turnId?: string | undefined } = {}) => {
       if (settings.state !== undefined) throw notOnResume(".session()", "its calls keep the keys they have");
       if (typeof key !== "string" || key === "") throw invalidArgument("the session key", key, "a non-empty string");
-      if (turnId !== undefined && typeof turnId !== "string") throw invalidArgument("the turn id", turnId, "a string");
+      if (turnId !== undefined && (typeof turnId !== "string" || turnId === "")) {
+        throw invalidArgument("the turn id", turnId, "a non-empty string");
+      }
       return change({ session: { key, turnId } });
     },
     history: (history: readonly Message[]) => {

@@ -25,7 +25,7 @@ export interface Decision {
   readonly reason?: string | undefined;
 }
 
-/** Where one call stands. `started` without a result means that it may or may not have happened. */
+/** Where one call stands: `new` has not begun; `started` without a result may or may not have happened. */
 export interface CallState {
   readonly toolCallId: string;
   readonly providerToolCallId?: string | undefined;
@@ -33,7 +33,7 @@ export interface CallState {
   readonly wireId: string;
   readonly toolName: string;
   readonly input: unknown;
-  readonly status: "waiting" | "started" | "done";
+  readonly status: "new" | "waiting" | "started" | "done";
   /** What was decided on a call that waits for approval. */
   readonly decision?: Decision | undefined;
   readonly result?: { readonly text: string; readonly isError: boolean } | undefined;
@@ -149,8 +149,8 @@ function checkCall(value: unknown, field: string): void {
   if (providerToolCallId !== undefined) {
     check(typeof providerToolCallId === "string", `${field}.providerToolCallId`, providerToolCallId, "a string");
   }
-  const isStatus = status === "waiting" || status === "started" || status === "done";
-  check(isStatus, `${field}.status`, status, "waiting, started or done");
+  const isStatus = status === "new" || status === "waiting" || status === "started" || status === "done";
+  check(isStatus, `${field}.status`, status, "new, waiting, started or done");
   if (decision !== undefined) {
     const { isApproved, reason = "" } = record(decision, `${field}.decision`);
     check(typeof reason === "string", `${field}.decision.reason`, reason, "a string");

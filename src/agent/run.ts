@@ -1,18 +1,18 @@
-import { ToolCallExtensionsError } from "../errors.ts";
 import { missingExtension, missingTokens } from "../extensions/missing-extension.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { Cancellation } from "../invocation/cancellation.ts";
 import { type InvocationFields, scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
 import { ToolCallIds } from "../invocation/tool-call-id.ts";
-import { checkApproval } from "../tool/approval.ts";
-import type { CallScope } from "../tool/dispatch.ts";
+import { type ApprovalCheck, checkApproval } from "../tool/approval.ts";
+import { type CallScope, unknownTool } from "../tool/dispatch.ts";
 import { toJsonSchema } from "../tool/input-schema.ts";
 import type { ToolMiddleware } from "../tool/middleware.ts";
 import type { ToolOutcome } from "../tool/tool-result.ts";
 import { type AgentRunScope, isAgentRun } from "./agent-run-scope.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import { mapBounded } from "./map-bounded.ts";
 import type { AssistantMessage, Message, ModelResponse, Usage } from "./model.ts";
-import { askModel } from "./model-turn.ts";
+import { askModel, tooManyTurns } from "./model-turn.ts";
 import type { RequestSettings } from "./prompt-request.ts";
 import { makeEmit, type RunEventBody } from "./run-emitter.ts";
 import type { RunEvent } from "./run-events.ts";
@@ -32,63 +32,75 @@ export class Run<Output> implements AgentRunScope {
   readonly toolConcurrency: number;
   readonly isStreaming: boolean;
   readonly #settings: RequestSettings<Output>;
-  readonly #runId: string;
-  readonly #parent: ToolInvocationContext | undefined;
   readonly #outer: AgentRunScope | undefined;
   readonly #cancellation: Cancellation;
   readonly #ids: ToolCallIds;
+  readonly #checkpoints: Checkpoints;
   readonly #messages: Message[];
   readonly #resultExtensions = new ToolCallExtensions<string>();
-  readonly #sessionKey: string | undefined;
+  /** What all calls of the run have in common. */
+  readonly #identity: Pick<InvocationFields, "sessionKey" | "runId" | "agentName" | "parent">;
   #turn: number;
   #calls: TurnCalls;
-  #inputTokens: number;
-  #outputTokens: number;
+  #usage: Usage;
   #isOver = false;
-  /** Saves one after another, in the order of what happened. */
-  #saved: Promise<void> = Promise.resolve();
+  readonly #nested = new Set<Promise<unknown>>();
 
   constructor(settings: RequestSettings<Output>, options: RunnerOptions, sink?: (event: RunEvent) => void) {
     this.#settings = settings;
-    this.#parent = settings.extensions.get(ToolInvocationContext);
-    const scope = this.#parent && scopeOf<CallScope>(this.#parent);
-    this.#runId = toRunId(settings, this.#parent, scope);
+    const { state, agent } = settings;
+    const parent = settings.extensions.get(ToolInvocationContext);
+    const scope = parent && scopeOf<CallScope>(parent);
+    const runId = toRunId(settings, parent, scope);
+    const sessionKey = settings.session?.key ?? state?.sessionKey;
+    this.#identity = { agentName: agent.name, parent, runId, sessionKey };
     this.#outer = scope && isAgentRun(scope.run) ? scope.run : undefined;
     this.#cancellation = (scope?.cancellation.child() ?? new Cancellation()).follow(settings.signal);
+    // Going on after a failed save would let more happen than is saved.
+    this.#checkpoints = new Checkpoints(settings.onCheckpoint, (error) => this.#cancellation.abort(error));
     this.middleware = [...(scope?.run.middleware ?? []), ...(options.middleware ?? [])];
     this.toolConcurrency = options.toolConcurrency ?? this.#outer?.toolConcurrency ?? DEFAULT_CONCURRENCY;
     this.isStreaming = sink !== undefined || (this.#outer?.isStreaming ?? false);
     const emit = makeEmit(settings.listeners, sink, this.#outer?.emit, options.onListenerError);
     this.emit = emit && ((event) => this.#isOver || emit(event));
-    const { state } = settings;
     this.#messages =
       state === undefined ? [...settings.history, { role: "user", text: settings.prompt }] : [...state.messages];
-    this.#ids = new ToolCallIds(this.#runId, seenIds(this.#messages));
-    this.#sessionKey = settings.session?.key ?? state?.sessionKey;
+    this.#ids = new ToolCallIds(runId, seenIds(this.#messages));
     this.#turn = state?.turn ?? 0;
     this.#calls = new TurnCalls(state?.calls ?? []);
-    this.#inputTokens = state?.usage.inputTokens ?? 0;
-    this.#outputTokens = state?.usage.outputTokens ?? 0;
+    this.#usage = state?.usage ?? { inputTokens: 0, outputTokens: 0 };
   }
 
   addUsage(usage: Usage): void {
-    this.#inputTokens += usage.inputTokens;
-    this.#outputTokens += usage.outputTokens;
+    const { inputTokens, outputTokens } = this.#usage;
+    this.#usage = { inputTokens: inputTokens + usage.inputTokens, outputTokens: outputTokens + usage.outputTokens };
     this.#outer?.addUsage(usage);
+  }
+
+  track(work: Promise<unknown>): void {
+    this.#nested.add(work);
+    work.finally(() => this.#nested.delete(work)).catch(() => undefined);
   }
 
   abort(reason: unknown): void {
     this.#cancellation.abort(reason);
   }
 
-  async execute(): Promise<RunResult<Output>> {
+  execute(): Promise<RunResult<Output>> {
+    const work = this.#execute();
+    // An outer run that ends waits for this one, so that what happens in it is told of before the outer end.
+    this.#outer?.track(work);
+    return work;
+  }
+
+  async #execute(): Promise<RunResult<Output>> {
     const { agent, extensions } = this.#settings;
     try {
       const missing = missingTokens(extensions, agent.tools.requires);
       if (missing.length > 0) throw missingExtension(missing, extensions.tokens(), ` for agent "${agent.name}"`);
       this.#cancellation.throwIfAborted();
       this.#emit({ type: "run-started" });
-      const result = await this.#loop();
+      const result = await this.#loop().finally(() => this.#endNested());
       this.#emit(
         result.status === "paused"
           ? { type: "run-paused", pending: result.pending }
@@ -96,14 +108,20 @@ export class Run<Output> implements AgentRunScope {
       );
       return result;
     } catch (error) {
+      for (const end of this.#calls.endsOfWaiting(error)) this.emit?.(end);
       this.#emit({ type: "run-failed", error });
       throw error;
     } finally {
       this.#isOver = true;
-      // A save that comes late could undo what a resumed run has saved by then.
-      await this.#saved.catch(() => undefined);
+      await this.#checkpoints.close();
       this.#cancellation.dispose();
     }
+  }
+
+  /** A call that nobody waited for ends with the run, so that each requested call has its end. */
+  async #endNested(): Promise<void> {
+    this.#cancellation.abortChildren(new DOMException("the run has ended", "AbortError"));
+    await Promise.allSettled(this.#nested);
   }
 
   async #loop(): Promise<RunResult<Output>> {
@@ -115,7 +133,7 @@ export class Run<Output> implements AgentRunScope {
         if (!this.#calls.areDone) return this.#pause();
         this.#endTurn();
       }
-      if (this.#turn >= maxTurns) throw this.#tooManyTurns(maxTurns);
+      if (this.#turn >= maxTurns) throw tooManyTurns(this.#settings.agent.name, maxTurns, this.#state());
       this.#turn += 1;
       this.#emit({ type: "turn-started", turn: this.#turn });
       const response = await this.#ask();
@@ -166,8 +184,7 @@ export class Run<Output> implements AgentRunScope {
     const outcomes = await mapBounded(this.#calls.runnable(), this.toolConcurrency, async (record) => {
       const outcome = await this.#dispatch(record);
       this.#calls.settle(record, outcome);
-      // A run that is being aborted saves nothing more: an aborted call may have happened.
-      if (!this.#cancellation.isAborted) await this.#save();
+      if (record.status === "done" || !this.#cancellation.isAborted) await this.#save();
       return outcome;
     });
     this.#cancellation.throwIfAborted();
@@ -176,15 +193,22 @@ export class Run<Output> implements AgentRunScope {
     }
   }
 
-  #checkApproval(record: CallRecord): ReturnType<typeof checkApproval> {
+  async #checkApproval(record: CallRecord): Promise<ApprovalCheck> {
     const { agent, extensions } = this.#settings;
     const { toolName, input } = record;
     const [tool, call, cancellation] = [agent.tools.get(toolName), this.#fieldsOf(record), this.#cancellation];
+    if (tool === undefined)
+      return {
+        outcome: unknownTool(
+          toolName,
+          agent.tools.definitions.map(({ name }) => name),
+        ),
+      };
     return checkApproval({ tool, input, extensions, call, cancellation });
   }
 
   #dispatch(record: CallRecord): Promise<ToolOutcome> {
-    const { agent, extensions, onCheckpoint } = this.#settings;
+    const { agent, extensions } = this.#settings;
     const save = async (state: object): Promise<void> => {
       // The port is handed to sub-agents alone, and what they save is their state.
       record.run = state as RunState;
@@ -197,24 +221,18 @@ export class Run<Output> implements AgentRunScope {
       run: this,
       cancellation: this.#cancellation.child(),
       verdict: record.verdict,
-      innerRun: { state: record.run, save: onCheckpoint && save },
+      innerRun: {
+        get state() {
+          return record.run;
+        },
+        save,
+      },
     });
   }
 
   #fieldsOf({ toolCallId, providerToolCallId, toolName, index }: CallRecord): InvocationFields {
-    return {
-      toolCallId,
-      providerToolCallId,
-      toolName,
-      sessionKey: this.#sessionKey,
-      runId: this.#runId,
-      agentName: this.#settings.agent.name,
-      turn: this.#turn,
-      index,
-      batchSize: this.#calls.size,
-      attempt: 1,
-      parent: this.#parent,
-    };
+    const place = { turn: this.#turn, index, batchSize: this.#calls.size, attempt: 1 };
+    return { ...this.#identity, ...place, toolCallId, providerToolCallId, toolName };
   }
 
   #endTurn(): void {
@@ -222,11 +240,6 @@ export class Run<Output> implements AgentRunScope {
     this.#messages.push(...this.#calls.toMessages());
     this.#calls = new TurnCalls([]);
     if (message?.role === "assistant") this.#emit({ type: "turn-completed", turn: this.#turn, message });
-  }
-
-  #tooManyTurns(maxTurns: number): ToolCallExtensionsError {
-    const message = `agent "${this.#settings.agent.name}" still called tools after ${maxTurns} turns; raise .maxTurns()`;
-    return new ToolCallExtensionsError("max-turns", message, { maxTurns, state: this.#state() });
   }
 
   async #finish(response: ModelResponse): Promise<RunResult<Output>> {
@@ -242,7 +255,7 @@ export class Run<Output> implements AgentRunScope {
     return {
       status: "paused",
       output: undefined,
-      pending: pendingCalls(state, [], this.#parent?.invocationKey),
+      pending: pendingCalls(state, [], this.#identity.parent?.invocationKey),
       state,
       ...this.#resultBase(),
     };
@@ -250,48 +263,34 @@ export class Run<Output> implements AgentRunScope {
 
   #resultBase(): Omit<Extract<RunResult, { readonly status: "paused" }>, "status" | "output" | "pending" | "state"> {
     return {
-      runId: this.#runId,
+      runId: this.#identity.runId,
       turns: this.#turn,
       messages: this.#messages,
-      usage: this.#usage(),
+      usage: this.#usage,
       resultExtensions: this.#resultExtensions.snapshot(),
     };
-  }
-
-  #usage(): Usage {
-    return { inputTokens: this.#inputTokens, outputTokens: this.#outputTokens };
   }
 
   #state(): RunState {
     return {
       version: 1,
       agentName: this.#settings.agent.name,
-      runId: this.#runId,
-      ...(this.#sessionKey !== undefined && { sessionKey: this.#sessionKey }),
+      runId: this.#identity.runId,
+      ...(this.#identity.sessionKey !== undefined && { sessionKey: this.#identity.sessionKey }),
       turn: this.#turn,
       messages: [...this.#messages],
-      usage: this.#usage(),
+      usage: this.#usage,
       calls: this.#calls.toState(),
     };
   }
 
-  /** Waits until the state as it is now is saved; never saves two at once, so that an older one cannot win. */
   #save(): Promise<void> {
-    const { onCheckpoint } = this.#settings;
-    if (onCheckpoint === undefined || this.#isOver) return Promise.resolve();
-    this.#saved = this.#saved
-      .then(() => onCheckpoint(this.#state()))
-      .catch((error: unknown) => {
-        // Going on would let more happen than is saved.
-        this.#cancellation.abort(error);
-        throw error;
-      });
-    return this.#saved;
+    return this.#checkpoints.save(() => this.#state());
   }
 
   #emit(body: RunEventBody): void {
     if (this.emit === undefined) return;
-    const agentName = this.#settings.agent.name;
-    this.emit({ at: Date.now(), runId: this.#runId, agentName, parent: this.#parent, ...body });
+    const { runId, parent } = this.#identity;
+    this.emit({ at: Date.now(), runId, agentName: this.#settings.agent.name, parent, ...body });
   }
 }

@@ -32,14 +32,16 @@ type Choice = "inherit" | "none" | readonly AnyExtensionToken[];
 /** Stands in for the ids that a function gives, where there is no function. */
 type NoFilter = "~no-filter";
 
-/** The ids that stay visible, as far as the compiler can know. */
-type VisibleIds<Needs extends string, Chosen extends Choice, Given extends string> = [NoFilter] extends [Given]
-  ? Chosen extends "inherit"
-    ? Needs
-    : Chosen extends readonly AnyExtensionToken<infer Id>[]
-      ? KnownId<Id>
-      : never
-  : Given;
+/** The ids that stay visible, as far as the compiler can know; a function that gives a dynamic map may give any. */
+type VisibleIds<Needs extends string, Chosen extends Choice, Given extends string> = string extends Given
+  ? string
+  : [NoFilter] extends [Given]
+    ? [Chosen] extends ["inherit"]
+      ? Needs
+      : [Chosen] extends [readonly AnyExtensionToken<infer Id>[]]
+        ? KnownId<Id>
+        : never
+    : Given;
 
 /** What the sub-agent's tool needs of its caller: with a function, what that declares to read. */
 type OuterNeeds<Needs extends string, Reads extends string, Chosen extends Choice, Given extends string> =
@@ -108,10 +110,10 @@ async function runInside(
   port: InnerRunPort | undefined,
 ): Promise<ToolResult<string>> {
   const begun = port?.state === undefined ? agent.prompt(prompt) : agent.resume(port.state);
-  const request = port?.save === undefined ? begun : begun.onCheckpoint(port.save);
+  const request = port === undefined ? begun : begun.onCheckpoint((state) => port.save(state));
   const result = await request.toolExtensions(extensions).run();
   if (result.status === "completed") return toolResult(result.output, result.resultExtensions);
-  if (port === undefined) throw approvalRequired(agent.name);
+  if (port === undefined) throw approvalRequired(result.pending[0]?.toolName ?? agent.name);
   throw pauseOf(result.state);
 }
 

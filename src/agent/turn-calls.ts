@@ -1,7 +1,9 @@
 import { ToolError } from "../errors.ts";
 import type { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
+import type { ToolInvocationContext } from "../invocation/invocation-context.ts";
 import type { ApprovalCheck } from "../tool/approval.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { ToolEvent } from "../tool/tool-events.ts";
 import { outcomeText, type ToolOutcome } from "../tool/tool-result.ts";
 import type { AssistantPart, Message, ToolCallPart } from "./model.ts";
 import { type CallState, type RunState, readRunState } from "./run-state.ts";
@@ -11,11 +13,13 @@ export interface CallRecord
   extends Pick<CallState, "toolCallId" | "providerToolCallId" | "wireId" | "toolName" | "input"> {
   readonly index: number;
   readonly decision: CallState["decision"];
-  status: "new" | CallState["status"];
+  status: CallState["status"];
   result: CallState["result"];
   run: RunState | undefined;
   /** What the call ends in without its tool being entered. */
   verdict: ToolOutcome | undefined;
+  /** The call as it was told of, while its sub-agent waits. */
+  waiting: ToolInvocationContext | undefined;
   /** Lives as long as the process: a state holds no extension value. */
   resultExtensions: ToolCallExtensions<string> | undefined;
 }
@@ -24,7 +28,7 @@ export interface CallRecord
 export class TurnCalls {
   readonly records: readonly CallRecord[];
 
-  constructor(calls: readonly (Omit<CallState, "status"> & { readonly status: "new" | CallState["status"] })[]) {
+  constructor(calls: readonly CallState[]) {
     this.records = calls.map((call, index) => ({
       toolCallId: call.toolCallId,
       providerToolCallId: call.providerToolCallId,
@@ -37,6 +41,7 @@ export class TurnCalls {
       result: call.result,
       run: call.run,
       verdict: undefined,
+      waiting: undefined,
       resultExtensions: undefined,
     }));
   }
@@ -45,7 +50,8 @@ export class TurnCalls {
     return new TurnCalls(
       calls.map(({ toolCallId, toolName, input }, index) => ({
         toolCallId: ids[index] ?? "",
-        providerToolCallId: toolCallId,
+        // Some providers send null, or a number, in the place of a string.
+        providerToolCallId: typeof toolCallId === "string" ? toolCallId : undefined,
         wireId: wireIds[index] ?? "",
         toolName,
         input,
@@ -91,7 +97,7 @@ export class TurnCalls {
   #take(record: CallRecord, approval: ApprovalCheck): void {
     if (approval === "wait") record.status = "waiting";
     else if (approval === "run") record.status = "started";
-    else record.verdict = { status: "failed", kind: "error", error: approval.error };
+    else record.verdict = approval.outcome;
   }
 
   runnable(): readonly CallRecord[] {
@@ -101,6 +107,7 @@ export class TurnCalls {
   settle(record: CallRecord, outcome: ToolOutcome): void {
     if (outcome.status === "paused") {
       record.run = readRunState(outcome.state, "the state of a sub-agent");
+      record.waiting = outcome.invocation;
       return;
     }
     // The run ends: a call that was aborted, or lacked an extension, has no result that a resumed run could use.
@@ -109,6 +116,15 @@ export class TurnCalls {
     record.run = undefined;
     if (outcome.status === "completed") record.resultExtensions = outcome.resultExtensions;
     record.result = { text: outcomeText(outcome, record.toolName), isError: outcome.status === "failed" };
+  }
+
+  /** The ends of calls that wait inside, for a run that fails instead of pausing. */
+  endsOfWaiting(error: unknown): readonly ToolEvent[] {
+    return this.records.flatMap(({ waiting: invocation, input }) =>
+      invocation === undefined
+        ? []
+        : { type: "tool-failed", at: Date.now(), invocation, input, kind: "aborted", error },
+    );
   }
 
   /** In call order, for a later call to win. */
@@ -129,8 +145,7 @@ export class TurnCalls {
       wireId,
       toolName,
       input,
-      // A call whose approval is not yet asked for has not begun; it waits, and is asked about again.
-      status: record.status === "new" ? "waiting" : record.status,
+      status: record.status,
       ...(record.decision !== undefined && { decision: record.decision }),
       ...(record.result !== undefined && { result: record.result }),
       ...(record.run !== undefined && { run: record.run }),

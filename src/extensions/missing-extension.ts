@@ -17,7 +17,8 @@ export function missingExtension(
   neededBy = "",
 ): ToolCallExtensionsError {
   const missingIds = missing.map(({ id }) => id);
-  const presentIds = present.map(({ id }) => id);
+  // What the library adds by itself would only puzzle a caller whose map is empty.
+  const presentIds = present.filter((token) => !token["~reserved"]).map(({ id }) => id);
   const quoted = (ids: readonly string[]): string => ids.map((id) => `"${id}"`).join(", ");
   const twin = missingIds.find((id) => presentIds.includes(id));
   const message = [

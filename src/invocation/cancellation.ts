@@ -61,6 +61,11 @@ export class Cancellation {
     this.#onAbort?.(reason);
   }
 
+  /** Aborts what is still open below this node, and not the node itself. */
+  abortChildren(reason: unknown): void {
+    for (const child of this.#children) child.abort(reason);
+  }
+
   throwIfAborted(): void {
     if (this.#isAborted) throw this.#reason;
   }

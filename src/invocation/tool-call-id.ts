@@ -32,8 +32,8 @@ export class ToolCallIds {
   }
 }
 
-/** The tool's position in its turn, alone or after a name: `list_dir:0`, `functions.search:1`, `call_0`, `2`. */
-const TURN_SCOPED = /^(?:.*:|(?:tool[_-]?)?call[_-]?)?\d{1,4}$/is;
+/** A position, alone or after a name: `list_dir:0`, `functions.search:1`, `call_0`, `get_weather-1`, `2`. */
+const TURN_SCOPED = /^(?:.*[:_-]|call|tool)?\d{1,4}$/is;
 
 /**
  * Tells whether an id names one call of a conversation. Some providers send none, an empty one, the bare tool name, or one

@@ -81,6 +81,8 @@ export async function mcpTools(
   do {
     const page = await client.listTools(cursor === undefined ? {} : { cursor });
     for (const description of page.tools) tools.push(toTool(client, description, prefix, forward));
+    if (cursor !== undefined && page.nextCursor === cursor)
+      throw new Error(`the server repeats the cursor of its list`);
     cursor = page.nextCursor;
   } while (cursor !== undefined);
   return tools;

@@ -21,6 +21,8 @@ export interface RunScope {
   /** Absent where nobody listens, so that no event is made. */
   readonly emit: ((event: ToolEvent) => void) | undefined;
   readonly middleware: readonly ToolMiddleware[];
+  /** Hears of calls made by name inside the run's calls. */
+  track?(work: Promise<unknown>): void;
 }
 
 /** What one call keeps for what happens inside it. */
@@ -35,10 +37,9 @@ export interface CallScope extends InvocationScope {
 
 /** What the outer run keeps of a sub-agent's run. */
 export interface InnerRunPort {
-  /** The state to resume from, when the call is being resumed. */
+  /** The latest state, from which the inner run goes on when its call is entered again. */
   readonly state: object | undefined;
-  /** Absent where the outer run saves nothing. */
-  readonly save: ((state: object) => Promise<void>) | undefined;
+  save(state: object): Promise<void>;
 }
 
 interface CallProgress {
@@ -86,7 +87,7 @@ export async function dispatch(request: DispatchRequest): Promise<ToolOutcome> {
   try {
     outcome = assertOutcome(await cancellation.race(perform(request, extensions, invocation)));
   } catch (error) {
-    outcome = toFailure(error, cancellation);
+    outcome = toFailure(error, invocation, cancellation);
   }
   progress.isOpen = false;
   cancellation.dispose();
@@ -103,11 +104,8 @@ async function perform(
   cancellation.throwIfAborted();
   if (request.verdict !== undefined) return request.verdict;
   if (tool === undefined) return unknownTool(invocation.toolName, request.availableTools);
-  const missing = missingTokens(extensions, tool.requires ?? []);
-  if (missing.length > 0) {
-    const error = missingExtension(missing, extensions.tokens(), ` for tool "${tool.name}"`);
-    return { status: "failed", kind: "missing-extension", error };
-  }
+  const lack = missingOutcome(tool, extensions);
+  if (lack !== undefined) return lack;
   const pending = validateInput(tool.input, request.input);
   const validation = pending instanceof Promise ? await pending : pending;
   cancellation.throwIfAborted();
@@ -126,7 +124,7 @@ export async function performCall(call: ToolCall): Promise<ToolOutcome> {
     scope?.cancellation.throwIfAborted();
     return toOutcome(await runAsCurrent(invocation, () => settle(call, extensions, scope)));
   } catch (error) {
-    return toFailure(error, scope?.cancellation);
+    return toFailure(error, invocation, scope?.cancellation);
   }
 }
 
@@ -165,15 +163,26 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-function toFailure(error: unknown, cancellation: Cancellation | undefined): ToolOutcome {
+function toFailure(
+  error: unknown,
+  invocation: ToolInvocationContext,
+  cancellation: Cancellation | undefined,
+): ToolOutcome {
   const state = pausedState(error);
-  if (state !== undefined) return { status: "paused", state };
+  if (state !== undefined) return { status: "paused", state, invocation };
   if (cancellation?.isAborted) return { status: "failed", kind: "aborted", error: cancellation.reason };
   const isMissing = ToolCallExtensionsError.is(error) && error.code === "missing-extension";
   return { status: "failed", kind: isMissing ? "missing-extension" : "error", error };
 }
 
-function unknownTool(toolName: string, tools: Iterable<string>): ToolOutcome {
+export function missingOutcome(tool: Tool, extensions: ToolCallExtensions<string>): ToolOutcome | undefined {
+  const missing = missingTokens(extensions, tool.requires ?? []);
+  if (missing.length === 0) return undefined;
+  const error = missingExtension(missing, extensions.tokens(), ` for tool "${tool.name}"`);
+  return { status: "failed", kind: "missing-extension", error };
+}
+
+export function unknownTool(toolName: string, tools: Iterable<string>): ToolOutcome {
   const available = [...tools];
   const shown = available.slice(0, 50).join(", ");
   const more = available.length > 50 ? ` and ${available.length - 50} more` : "";
@@ -182,7 +191,7 @@ function unknownTool(toolName: string, tools: Iterable<string>): ToolOutcome {
   return { status: "failed", kind: "unknown-tool", error };
 }
 
-function invalidInput(toolName: string, issues: readonly string[]): ToolOutcome {
+export function invalidInput(toolName: string, issues: readonly string[]): ToolOutcome {
   const message = `The arguments for tool "${toolName}" are not valid: ${issues.join("; ")}`;
   const error = new ToolCallExtensionsError("invalid-input", message, { toolName, issues });
   return { status: "failed", kind: "invalid-input", error };

@@ -67,11 +67,23 @@ export function toObjectSchema(schema: InputSchema, schemaOf: string): JsonSchem
 
 /** Parses JSON text (a provider's arguments) and validates; never throws for what the model sent. */
 export function validateInput(schema: InputSchema, input: unknown): Validation<unknown> | Promise<Validation<unknown>> {
-  const parsed = typeof input === "string" ? parseArguments(input) : { value: input };
+  const parsed = typeof input === "string" ? parseArguments(input) : { value: copyOf(input) };
   if (parsed.issues !== undefined) return parsed;
   if (isStandardSchema(schema)) return validate(schema, parsed.value);
   if (typeof parsed.value === "object" && parsed.value !== null && !Array.isArray(parsed.value)) return parsed;
   return { issues: ["the arguments must be a JSON object"] };
+}
+
+/**
+ * Copies plain data, so that what a tool does to its input is not done to the conversation, an event or a saved state.
+ */
+export function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (typeof value !== "object" || value === null) return value;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
+  // `fromEntries` makes a key `__proto__` a key.
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
 }
 
 export function validate<Output>(

@@ -1,6 +1,7 @@
 import { invalidArgument, ToolError } from "../errors.ts";
 import { nextAttempt, scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
 import type { CallScope } from "./dispatch.ts";
+import { copyOf } from "./input-schema.ts";
 import type { ToolCall, ToolHandler } from "./middleware.ts";
 import type { ToolOutcome } from "./tool-result.ts";
 
@@ -20,14 +21,16 @@ export interface RetryOptions {
 export function withRetries(perform: ToolHandler): ToolHandler {
   return async (call) => {
     const { retries } = call.tool;
+    if (retries === undefined) return perform(call);
+    // Each attempt gets the arguments as they came, whatever the one before did to its own.
+    const input = copyOf(call.input);
     let outcome = await perform(call);
-    if (retries === undefined) return outcome;
     const options = typeof retries === "number" ? { max: retries } : retries;
     let current = call;
     for (let attempt = 1; attempt <= options.max && isWorthRetrying(outcome, options); attempt++) {
       const reason = await abortDuring(delayMs(attempt, options), current);
       if (reason !== undefined) return { status: "failed", kind: "aborted", error: reason.error };
-      current = again(current);
+      current = again({ ...current, input: copyOf(input) });
       outcome = await perform(current);
     }
     return outcome;

@@ -38,6 +38,8 @@ export type ToolOutcome =
       readonly status: "paused";
       /** That run's `RunState`. */
       readonly state: object;
+      /** The call that waits. */
+      readonly invocation: ToolInvocationContext;
     };
 
 const RESULT: unique symbol = Symbol.for("tool-call-extensions/tool-result");

@@ -79,7 +79,10 @@ export class ToolSet<Needs extends string = never> {
     this.definitions = tools.map(({ name, description, input }) => {
       return { name, description, inputSchema: toObjectSchema(input, `tool "${name}"`) };
     });
-    this.requires = [...new Set(tools.flatMap(({ requires }) => requires ?? []))];
+    // What the library makes itself is there without being given.
+    this.requires = [...new Set(tools.flatMap(({ requires }) => requires ?? []))].filter(
+      (token) => !token["~reserved"],
+    );
     this.call = callable((name, input, callOptions) => this.#call(name, input, new ToolCallExtensions(), callOptions));
   }
 
@@ -138,13 +141,20 @@ export class ToolSet<Needs extends string = never> {
       attempt: 1,
       parent,
     };
-    const request = { input, extensions, call, run: outer?.run ?? OUTSIDE_A_RUN, cancellation };
-    if (this.#tools.get(name)?.needsApproval === undefined) return this["~dispatch"](request);
+    const run = outer?.run ?? OUTSIDE_A_RUN;
+    const work = this.#dispatchApproved({ input, extensions, call, run, cancellation });
+    // The run waits for it when it ends, also where its outer call did not.
+    run.track?.(work);
+    return work;
+  }
+
+  async #dispatchApproved(request: Omit<DispatchRequest, "tool" | "availableTools" | "handler">): Promise<ToolOutcome> {
+    const tool = this.#tools.get(request.call.toolName);
+    if (tool?.needsApproval === undefined) return this["~dispatch"](request);
     // Taken before the question is awaited: what the caller inserts from now on is not the call's.
-    const snapshot = extensions.snapshot();
-    const tool = this.#tools.get(name);
-    const verdict = await refusal({ tool, input, extensions: snapshot, call, cancellation });
-    return this["~dispatch"]({ ...request, extensions: snapshot, verdict });
+    const extensions = request.extensions.snapshot();
+    const verdict = await refusal({ ...request, tool, extensions });
+    return this["~dispatch"]({ ...request, extensions, verdict });
   }
 
   #add(tool: Tool): void {
@@ -179,6 +189,6 @@ function callable<Needs extends string>(call: CallByName): ToolSet<Needs>["call"
 async function refusal(question: ApprovalQuestion): Promise<ToolOutcome | undefined> {
   const approval = await checkApproval(question);
   if (approval === "run") return undefined;
-  const error = approval === "wait" ? approvalRequired(question.call.toolName) : approval.error;
-  return { status: "failed", kind: "error", error };
+  if (approval !== "wait") return approval.outcome;
+  return { status: "failed", kind: "error", error: approvalRequired(question.call.toolName) };
 }

@@ -159,7 +159,8 @@ export function wrapTool<Input, Inner, Output, Needs extends string = never, Mor
     throw invalidArgument(`callWithExtensions of the wrapper of tool "${tool.name}"`, received, "a function");
   }
   const next = (input: Input, extensions: CallExtensions<Needs>): ToolReturn<Inner> =>
-    enterTool(tool, input, extensions);
+    // A wrapper may hand on a map it has made; what a tool sees is read-only.
+    enterTool(tool, input, extensions.isReadOnly ? extensions : extensions.snapshot());
   const callWithExtensions = (input: Input, extensions: CallExtensions<Needs | MoreNeeds>): ToolReturn<Output> =>
     wrapper.callWithExtensions(input, extensions, next);
   const wrapped = {

@@ -206,6 +206,18 @@ describe("a save that fails", () => {
     },
   );
 
+  it("when a sub-agent has paused ends that call too, as the run does not come to its pause", async () => {
+    const pay = { ...recordingTool({ name: "pay" }), needsApproval: true };
+    const events: string[] = [];
+    let saves = 0;
+    const run = delegating([pay], [call("pay", "in_a")])
+      .prompt("x")
+      .on((event) => "invocation" in event && events.push(event.type))
+      .onCheckpoint(() => (++saves === 3 ? Promise.reject(new Error("disk full")) : undefined));
+    await expect(run.run()).rejects.toThrow("disk full");
+    expect(events).toEqual(["tool-requested", "tool-failed"]);
+  });
+
   it("before the tools run lets none of them run", async () => {
     const { tools, keys } = processTools();
     const events: string[] = [];

@@ -202,7 +202,7 @@ describe("a state that is not as a run wrote it", () => {
     ["calls.1.providerToolCallId", "calls[1].providerToolCallId", [5, null]],
     ["calls.1.wireId", "calls[1].wireId", ["", 5, null, undefined]],
     ["calls.1.toolName", "calls[1].toolName", [5, null, undefined]],
-    ["calls.1.status", "calls[1].status", ["new", 5, null, undefined]],
+    ["calls.1.status", "calls[1].status", ["old", 5, null, undefined]],
     ["calls.1.result", "calls[1].result", [null, "recorded", [], undefined]],
     ["calls.1.result.text", "calls[1].result.text", [5, null, undefined]],
     ["calls.1.result.isError", "calls[1].result.isError", [0, null, undefined]],

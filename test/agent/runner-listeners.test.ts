@@ -1,5 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Agent, currentToolInvocation, type PromptRequest, type RunEvent, Runner } from "tool-call-extensions";
+import {
+  Agent,
+  currentToolInvocation,
+  defineTool,
+  type PromptRequest,
+  type RunEvent,
+  Runner,
+  ToolSet,
+} from "tool-call-extensions";
 import { recordingTool, scriptedModel } from "tool-call-extensions/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
 
@@ -121,16 +129,27 @@ describe.each(ways)("a listener's fault in a %s run", (_way, drive) => {
 });
 
 describe.each(ways)("a listener in a %s run", (_way, drive) => {
-  it("is called outside of any tool, also for the events of a call", async () => {
-    const { agent, probe } = probingAgent();
-    const current: unknown[] = [];
+  it("is called outside of any tool, also for progress, nested calls and sub-agents", async () => {
+    const nested = new ToolSet([recordingTool({ name: "leaf" })]);
+    const busy = defineTool({
+      name: "busy",
+      input: { type: "object" },
+      async *callWithExtensions(_input, extensions) {
+        yield currentToolInvocation()?.toolName;
+        await nested.callWithExtensions("leaf", {}, extensions);
+      },
+    });
+    const ask = new Agent({ name: "inner", model: scriptedModel(["Inner done."]) }).asTool({ name: "ask" });
+    const toolCalls = ["busy", "ask"].map((toolName) => ({ toolName, input: { prompt: "x" } }));
+    const outer = new Agent({ name: "outer", model: scriptedModel([{ toolCalls }, "Done."]), tools: [busy, ask] });
+    const heard: [string, unknown][] = [];
     await drive(
-      agent.prompt("x").on(() => current.push(currentToolInvocation())),
+      outer.prompt("x").on(({ type }) => heard.push([type, currentToolInvocation()])),
       new Runner(),
     );
-    expect(probe.calls).toHaveLength(1);
-    expect(current.length).toBeGreaterThan(5);
-    expect(current.every((invocation) => invocation === undefined)).toBe(true);
+    expect(heard.filter(([, invocation]) => invocation !== undefined)).toEqual([]);
+    const count = (wanted: string) => heard.filter(([type]) => type === wanted).length;
+    expect([count("tool-progress"), count("tool-completed"), count("run-completed")]).toEqual([1, 3, 2]);
   });
 
   it("hears each event before the next listener and in the order of registration", async () => {

@@ -87,6 +87,7 @@ describe("a run that nobody listens to, whose model gives", () => {
     const model: Model = { generate: async () => response as ModelResponse };
     const run = new Agent({ name: "a", model }).prompt("x").run();
     await expect(run).rejects.toMatchObject({ code: "model-failed", details: { agentName: "a", turn: 1 } });
+    await expect(run).rejects.toThrow("its response has");
   });
 
   it("no content says so in the words of a run with a listener", async () => {

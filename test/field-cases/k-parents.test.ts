@@ -35,7 +35,7 @@ function treeOf(events: readonly RunEvent[]): Tree {
 function calling(name: string, tools: readonly Tool<never, unknown, never>[]) {
   const toolCalls = tools.map((tool, index) => ({
     toolName: tool.name,
-    toolCallId: `toolu_${index}`,
+    toolCallId: `toolu_0${index}A`,
     input: { prompt: "x" },
   }));
   return new Agent({ name, model: scriptedModel([{ toolCalls }, "Done."]), tools });

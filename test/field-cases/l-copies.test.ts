@@ -48,7 +48,7 @@ function agentOf<Needs extends string = never>(
     generate: async ({ messages }) => {
       const last = messages.at(-1);
       if (last?.role === "tool") return { content: [{ type: "text", text: last.text }] };
-      const calls = named.map(({ name: toolName }) => ({ toolName, toolCallId: "toolu_01", input: { prompt: "x" } }));
+      const calls = named.map(({ name: toolName }) => ({ toolName, toolCallId: "toolu_01A", input: { prompt: "x" } }));
       return { content: calls.map((call) => ({ type: "tool-call", ...call })) };
     },
   };
@@ -76,7 +76,7 @@ describe("H23 openai/openai-agents-js #709: with two copies loaded, what one set
     });
     const request = agentOf(one, "a", [tool]).prompt("x");
     const given = request.toolExtensions(new one.ToolCallExtensions().with(tenant(one), "t-7"));
-    expect((await new one.Runner().run(given)).output).toBe("true,true,true toolu_01 t-7");
+    expect((await new one.Runner().run(given)).output).toBe("true,true,true toolu_01A t-7");
     expect([one, two, three].map((copy) => copy.currentToolInvocation())).toEqual([undefined, undefined, undefined]);
   });
 

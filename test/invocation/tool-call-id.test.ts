@@ -1,4 +1,4 @@
-import { Agent, type Message, ToolSet } from "tool-call-extensions";
+import { Agent, type Message, type RunState, ToolSet } from "tool-call-extensions";
 import { recordingTool, scriptedModel } from "tool-call-extensions/testing";
 import { describe, expect, it } from "vitest";
 
@@ -84,9 +84,23 @@ describe("an id is made", () => {
 
   // Models are other people's code, and JSON has null: chat completion deltas carry `"id": null`.
   it.each(["null", "0"])("where the provider sent %s in the place of a string", async (json) => {
-    const { ids, wire } = await callsOf([[{ id: JSON.parse(json), toolName: "probe" }]]);
+    const { ids, sent, wire } = await callsOf([[{ id: JSON.parse(json), toolName: "probe" }]]);
     expect(ids).toEqual([MADE]);
+    expect(sent).toEqual([undefined]);
     expect(wire).toEqual([ids[0], ids[0]]);
+  });
+
+  it("where the provider sent null, and a state saved meanwhile can be resumed", async () => {
+    const toolCalls = [{ toolName: "probe", input: {}, toolCallId: JSON.parse("null") }];
+    const model = scriptedModel([{ toolCalls }, "Done."]);
+    const agent = new Agent({ name: "a", model, tools: [recordingTool({ name: "probe" })] });
+    const states: string[] = [];
+    await agent
+      .prompt("x")
+      .onCheckpoint((state) => void states.push(JSON.stringify(state)))
+      .run();
+    expect(states.length).toBeGreaterThan(0);
+    for (const state of states) expect(() => agent.resume(JSON.parse(state))).not.toThrow();
   });
 
   it("for the second of two calls of a turn under one id; the first keeps it", async () => {
@@ -143,6 +157,8 @@ describe("an id is made", () => {
     ["FUNCTIONS.Search:0", "Search"],
     ["files/read:0", "files/read"],
     ["Datei öffnen:0", "Datei öffnen"],
+    ["get_weather_0", "get_weather"],
+    ["get_weather-1", "get_weather"],
     ["call_0", "search"],
     ["call-1", "search"],
     ["call2", "search"],
@@ -188,6 +204,29 @@ describe("a made id", () => {
     ]);
     expect(again.ids).toEqual(first.ids);
     expect(new Set(first.ids).size).toBe(3);
+  });
+
+  it("is made from the call's place alone, whatever stands beside it", async () => {
+    const [, second] = (await callsOf([[undefined, undefined]])).ids;
+    expect((await callsOf([["toolu_a", "call_7"]])).ids).toEqual(["toolu_a", second]);
+  });
+
+  it("is the same in a run that is resumed, where the conversation tells only what the provider sent", async () => {
+    const toolCalls = [{ toolName: "probe", input: {}, toolCallId: "probe:0" }];
+    const probe = recordingTool({ name: "probe" });
+    const agent = (turns: number) => {
+      const model = scriptedModel([...Array(turns).fill({ toolCalls }), "Done."]);
+      return new Agent({ name: "a", model, tools: [probe] });
+    };
+    const states: RunState[] = [];
+    const save = (state: RunState) => void states.push(structuredClone(state));
+    await agent(2).prompt("x").session("chat-7").onCheckpoint(save).run();
+    await agent(1)
+      .resume(states.findLast(({ turn }) => turn === 1))
+      .run();
+    const ids = probe.calls.map(({ invocation }) => `${invocation.turn} ${invocation.toolCallId}`);
+    expect(ids).toEqual([expect.stringMatching("1 "), expect.stringMatching("2 "), ids[1]]);
+    expect(ids[0]?.slice(2)).not.toBe(ids[1]?.slice(2));
   });
 
   it("is another one in another run", async () => {

@@ -110,7 +110,7 @@ describe("isolation", () => {
         expectOwnReads(reads, drawn.length * 2);
         expect(currentToolInvocation()).toBeUndefined();
       }),
-      { numRuns: 150 },
+      { numRuns: 80 },
     );
   });
 
@@ -143,7 +143,7 @@ describe("isolation", () => {
         await scheduler.waitFor(Promise.all(drawn.map(drive)));
         expectOwnReads(reads, drawn.length * 4);
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });

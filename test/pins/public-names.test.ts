@@ -4,8 +4,9 @@ import ts from "typescript";
 import { describe, expect, test } from "vitest";
 
 const src = fileURLToPath(new URL("../../src/", import.meta.url));
+const ENTRIES = ["index.ts", "testing/index.ts", "mcp/index.ts", "once/index.ts", "postgres/index.ts"];
 const program = ts.createProgram(
-  ["index.ts", "testing/index.ts", "mcp/index.ts"].map((file) => src + file),
+  ENTRIES.map((file) => src + file),
   {
     ...ts.parseJsonConfigFileContent(
       ts.readConfigFile(`${src}../tsconfig.json`, ts.sys.readFile).config,
@@ -89,16 +90,23 @@ test("the adapters export exactly these names", () => {
     "recordingTool",
     "scriptedModel",
   ]);
+  expect(namesOf("once/index.ts")).toEqual(["OnceOptions", "OnceStore", "memoryOnceStore", "once"]);
+  expect(namesOf("postgres/index.ts")).toEqual([
+    "PostgresClient",
+    "PostgresOnceOptions",
+    "PostgresOnceStore",
+    "postgresOnceStore",
+  ]);
   expect(namesOf("mcp/index.ts")).toEqual(["McpClient", "McpToolsOptions", "mcpTools"]);
 });
 
 test("the package exports exactly these entries", () => {
   const { exports, files } = JSON.parse(readFileSync(`${src}../package.json`, "utf8"));
-  expect(Object.keys(exports)).toEqual([".", "./testing", "./mcp", "./package.json"]);
+  expect(Object.keys(exports)).toEqual([".", "./testing", "./mcp", "./once", "./postgres", "./package.json"]);
   expect(files).toEqual(["dist"]);
 });
 
-describe.each(["index.ts", "testing/index.ts", "mcp/index.ts"])("%s", (file) => {
+describe.each(ENTRIES)("%s", (file) => {
   test("documents every name", () => {
     const undocumented = exportsOf(file).filter((symbol) => {
       return ts.displayPartsToString(resolve(symbol).getDocumentationComment(checker)) === "";

@@ -17,7 +17,7 @@ describe("a call that lacks an extension", () => {
       error: {
         code: "missing-extension",
         message: expect.stringMatching(/^\[missing-extension\] extension "tenant" missing for tool "whose"; present: /),
-        details: { missing: ["tenant"], present: ["locale", "tool-invocation"] },
+        details: { missing: ["tenant"], present: ["locale"] },
       },
     });
     expect(tool.calls).toEqual([]);

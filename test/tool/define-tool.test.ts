@@ -1,4 +1,5 @@
 import {
+  Agent,
   defineTool,
   extensionToken,
   type Tool,
@@ -6,6 +7,7 @@ import {
   ToolInvocationContext,
   ToolSet,
 } from "tool-call-extensions";
+import { recordingTool, scriptedModel } from "tool-call-extensions/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 
@@ -247,5 +249,14 @@ describe("a tool that requires the invocation, which every call has", () => {
     });
     const outcome = await new ToolSet([tool]).callWithExtensions("who_am_i", {}, new ToolCallExtensions<string>());
     expect(outcome).toEqual({ status: "completed", output: "who_am_i" });
+  });
+
+  it("can be run by an agent", async () => {
+    const tool = recordingTool({ name: "who_am_i", requires: [ToolInvocationContext] });
+    const model = scriptedModel([{ toolCalls: [{ toolName: "who_am_i", input: {} }] }, "Done."]);
+    const request = new Agent({ name: "support", model, tools: [tool] }).prompt("Go.");
+    const result = await request.toolExtensions(new ToolCallExtensions<string>()).run();
+    expect(result.output).toBe("Done.");
+    expect(tool.calls).toHaveLength(1);
   });
 });
