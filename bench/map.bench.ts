@@ -1,0 +1,150 @@
+import type { Contender } from "./contenders.ts";
+import * as contenders from "./contenders.ts";
+import { bytesPerRun, timeAll } from "./measure.ts";
+import { describeMachine, Figures, format, printFigures, printTable } from "./report.ts";
+import type { Run, Scenarios } from "./scenarios.ts";
+import { CALLS_PER_RUN, READS_PER_RUN } from "./scenarios.ts";
+
+interface Column {
+  readonly name: string;
+  readonly scenario: keyof Scenarios;
+  readonly sizes: readonly number[];
+}
+interface Competitor {
+  readonly name: string;
+  /** Makes what is measured in one cell of a table. */
+  readonly createRun: (column: Column) => Promise<Run>;
+}
+
+const SIZES: readonly number[] = [0, 1, 4, 16, 64];
+const SIZE_NAMES: readonly string[] = SIZES.map(String);
+const MIXED_SIZES: readonly number[] = [0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64];
+const OURS: readonly string[] = [contenders.ours.name, contenders.oursRequire.name];
+const FLOOR = contenders.floor.name;
+const EFFECT = contenders.effect.name;
+const MAP = contenders.nativeMap.name;
+
+const CALLS: readonly Column[] = [
+  ...SIZES.map((size): Column => ({ name: String(size), scenario: "call", sizes: [size] })),
+  { name: "mixed", scenario: "call", sizes: MIXED_SIZES },
+  { name: "nested, 4", scenario: "nested", sizes: [4] },
+  { name: "filled, 4", scenario: "filled", sizes: [4] },
+];
+const READS: readonly Column[] = [
+  { name: "get at 4", scenario: "read", sizes: [4] },
+  { name: "of a first child", scenario: "readFirstChild", sizes: [4] },
+];
+const BYTES: readonly Column[] = [
+  ...SIZES.map((size): Column => ({ name: String(size), scenario: "bind", sizes: [size] })),
+  { name: "empty map", scenario: "empty", sizes: [] },
+];
+
+const competitors: readonly Competitor[] = [
+  compete(contenders.floor),
+  compete(contenders.ours),
+  compete(contenders.oursRequire),
+  compete(contenders.effect),
+  compete(contenders.nativeMap),
+  compete(contenders.immutable),
+  compete(contenders.openTelemetry),
+  compete(contenders.connect),
+];
+
+function compete<Key, Instance>(contender: Contender<Key, Instance>): Competitor {
+  const createRun = async ({ name: column, scenario, sizes }: Column): Promise<Run> => {
+    const query = new URLSearchParams({ contender: contender.name, column });
+    const module: typeof import("./scenarios.ts") = await import(`./scenarios.ts?${query}`);
+    return module.createScenarios(contender)[scenario](sizes);
+  };
+  return { name: contender.name, createRun };
+}
+
+async function createRuns(columns: readonly Column[]): Promise<ReadonlyMap<string, Run>> {
+  const runs = new Map<string, Run>();
+  for (const column of columns) {
+    for (const { name, createRun } of competitors) runs.set(Figures.key(name, column.name), await createRun(column));
+  }
+  return runs;
+}
+
+function print(title: string, figures: Figures, columns: readonly Column[], peers: readonly string[]): void {
+  const names = { all: competitors.map(({ name }) => name), ours: OURS, peers };
+  printFigures(
+    title,
+    figures,
+    columns.map(({ name }) => name),
+    names,
+  );
+}
+
+/** The worst of both ways to read, against the bounds of the design. */
+function printGoals(calls: Figures, reads: Figures, bytes: Figures): void {
+  const worst = (values: (row: string) => readonly number[]): number => Math.max(...OURS.flatMap(values));
+  const goal = (name: string, value: number, bound: number): readonly string[] => [
+    name,
+    format(value),
+    `≤ ${bound}`,
+    value <= bound ? "holds" : "MISSED",
+  ];
+  const measured = [...SIZE_NAMES, "mixed"];
+  printTable(
+    "goal",
+    ["worst", "bound", ""],
+    [
+      goal(
+        "call ÷ Effect, any size",
+        worst((row) => calls.ratios(row, EFFECT, measured)),
+        0.5,
+      ),
+      goal(
+        "call ÷ floor, any size",
+        worst((row) => calls.ratios(row, FLOOR, measured)),
+        4,
+      ),
+      goal(
+        "call ÷ Map copy, 4 entries",
+        worst((row) => calls.ratios(row, MAP, ["4"])),
+        0.15,
+      ),
+      goal(
+        "call ÷ Map copy, 16 entries",
+        worst((row) => calls.ratios(row, MAP, ["16"])),
+        0.05,
+      ),
+      goal(
+        "call, 64 entries ÷ 1 entry",
+        worst((row) => [calls.get(row, "64") / calls.get(row, "1")]),
+        2,
+      ),
+      goal(
+        "bytes a call, any size",
+        worst((row) => SIZE_NAMES.map((size) => bytes.get(row, size))),
+        72,
+      ),
+      goal(
+        "bytes of an empty map",
+        worst((row) => [bytes.get(row, "empty map")]),
+        72,
+      ),
+      goal(
+        "get ÷ Map.get, 4 entries",
+        worst((row) => reads.ratios(row, MAP, ["get at 4"])),
+        1.6,
+      ),
+    ],
+  );
+}
+
+console.log(describeMachine());
+const calls = new Figures(await timeAll(await createRuns(CALLS), CALLS_PER_RUN));
+print("ns a call", calls, CALLS, [EFFECT, FLOOR, MAP]);
+
+const reads = new Figures(await timeAll(await createRuns(READS), READS_PER_RUN));
+print("ns a read", reads, READS, [MAP, EFFECT]);
+
+const byteRuns = await createRuns(BYTES);
+const bytes = new Figures(new Map([...byteRuns].map(([name, run]) => [name, bytesPerRun(run)])));
+print("bytes", bytes, BYTES, [EFFECT, FLOOR, MAP]);
+
+printGoals(calls, reads, bytes);
+console.log(`\n${describeMachine()}`);

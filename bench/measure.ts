@@ -1,0 +1,68 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { measure } from "mitata";
+import type { Run } from "./scenarios.ts";
+
+const { ROUNDS = "9" } = process.env;
+const CPU_TIME_NS = 15e6;
+const RUNS_PER_SAMPLE = 256;
+const BYTE_COUNT = 32;
+const BYTE_ROUNDS = 15;
+const TRAINING_RUNS = 5_000;
+
+// V8 moves what an object literal makes to the old space once it has seen some of it survive, but never what a class
+// makes: the floor and Effect were twice as slow in some runs, and we were not.
+setFlagsFromString("--no-allocation-site-pretenuring");
+// A flag at run time instead of on the command line, so that plain `tsx` is enough.
+setFlagsFromString("--expose-gc");
+const gc: unknown = runInNewContext("gc");
+const collectGarbage = (): void => {
+  if (typeof gc === "function") gc();
+};
+
+/**
+ * Times all of them in turn, several rounds, and gives the least median of each in ns per operation.
+ *
+ * Everything runs before the first round counts: a function that has seen one kind of instance is faster than it will be
+ * in a program.
+ */
+export async function timeAll(
+  runs: ReadonlyMap<string, Run>,
+  operationsPerRun: number,
+): Promise<ReadonlyMap<string, number>> {
+  for (const run of runs.values()) repeat(run, TRAINING_RUNS);
+  const best = new Map<string, number>();
+  for (let round = 0; round < Number(ROUNDS); round++) {
+    collectGarbage();
+    for (const [name, run] of runs) {
+      const { p50 } = await measure(run, {
+        min_cpu_time: CPU_TIME_NS,
+        batch_samples: RUNS_PER_SAMPLE,
+        gc: false,
+      });
+      best.set(name, Math.min(p50 / operationsPerRun, best.get(name) ?? Number.POSITIVE_INFINITY));
+    }
+  }
+  return best;
+}
+
+/** Gives what one call allocates, garbage included: the heap's growth over few enough calls that none is collected. */
+export function bytesPerRun(run: Run): number {
+  repeat(run, TRAINING_RUNS);
+  return (heapGrowth(run) - heapGrowth(() => undefined)) / BYTE_COUNT;
+}
+
+/** The least of several rounds: a compiler thread may allocate too. */
+function heapGrowth(run: Run): number {
+  const growths = Array.from({ length: BYTE_ROUNDS }, () => {
+    collectGarbage();
+    const before = process.memoryUsage().heapUsed;
+    repeat(run, BYTE_COUNT);
+    return process.memoryUsage().heapUsed - before;
+  });
+  return Math.min(...growths);
+}
+
+function repeat(run: Run, count: number): void {
+  for (let index = 0; index < count; index++) run();
+}

@@ -1,0 +1,53 @@
+import { cpus, loadavg } from "node:os";
+
+/** Measured values: a row for each contender, a column for each scenario. */
+export class Figures {
+  readonly #cells: ReadonlyMap<string, number>;
+
+  constructor(cells: ReadonlyMap<string, number>) {
+    this.#cells = cells;
+  }
+
+  static key(row: string, column: string): string {
+    return `${row} / ${column}`;
+  }
+
+  get(row: string, column: string): number {
+    return this.#cells.get(Figures.key(row, column)) ?? Number.NaN;
+  }
+
+  /** The quotients of one row and another, column by column. */
+  ratios(row: string, to: string, columns: readonly string[]): readonly number[] {
+    return columns.map((column) => this.get(row, column) / this.get(to, column));
+  }
+}
+
+export function describeMachine(): string {
+  const load = loadavg().map((average) => average.toFixed(2));
+  const { node, v8 } = process.versions;
+  return `${cpus().length} × ${cpus()[0]?.model.trim()}, Node ${node} (V8 ${v8}), ${process.platform}, load ${load.join(" ")}`;
+}
+
+export function printTable(title: string, columns: readonly string[], rows: readonly (readonly string[])[]): void {
+  console.log(`\n| ${[title, ...columns].join(" | ")} |\n|---|${"--:|".repeat(columns.length)}`);
+  for (const row of rows) console.log(`| ${row.join(" | ")} |`);
+}
+
+/** Prints the values, then the quotients of each of `ours` and each of `peers`. */
+export function printFigures(
+  title: string,
+  figures: Figures,
+  columns: readonly string[],
+  names: { readonly all: readonly string[]; readonly ours: readonly string[]; readonly peers: readonly string[] },
+): void {
+  const values = names.all.map((row) => [row, ...columns.map((column) => format(figures.get(row, column)))]);
+  const ratios = names.ours.flatMap((row) =>
+    names.peers.map((peer) => [`${row} ÷ ${peer}`, ...figures.ratios(row, peer, columns).map(format)]),
+  );
+  printTable(title, columns, [...values, ...ratios]);
+}
+
+export function format(value: number): string {
+  if (value >= 100) return value.toFixed(0);
+  return value >= 5 ? value.toFixed(1) : value.toFixed(2);
+}
