@@ -11,7 +11,7 @@ export interface Contender<Key, Instance> {
   readonly name: string;
   readonly createKey: (id: string) => Key;
   readonly empty: () => Instance;
-  /** Fills a long-lived parent, by the fastest to read of the ways its library offers. */
+  /** Fills a long-lived parent. */
   readonly build: (keys: readonly Key[]) => Instance;
   /** Makes an independent child with one entry more. */
   readonly bind: (parent: Instance, key: Key) => Instance;
@@ -48,7 +48,7 @@ type Token = ExtensionToken<string, object>;
 
 export const ours: Contender<Token, ToolCallExtensions<string>> = mapLike(
   {
-    name: "ours, get",
+    name: "ours, insert + get",
     createKey: (id) => extensionToken(id).of<object>(),
     empty: () => new ToolCallExtensions<string>(),
     build: (keys) => {
@@ -61,21 +61,38 @@ export const ours: Contender<Token, ToolCallExtensions<string>> = mapLike(
   (child, key) => child.get(key),
 );
 
-export const oursRequire: Contender<Token, ToolCallExtensions<string>> = mapLike(
-  { ...ours, name: "ours, require" },
+export const oursTracked: Contender<Token, ToolCallExtensions<string>> = mapLike(
+  {
+    ...ours,
+    name: "ours, with + require",
+    build: (keys) => {
+      let extensions: ToolCallExtensions<string> = new ToolCallExtensions<string>();
+      for (const key of keys) extensions = extensions.with(key, VALUE);
+      return extensions;
+    },
+  },
   (child, key) => child.require(key),
 );
 
 type ServiceKey = Context.Service<object, object>;
 
-/** Built at once: what a chain of `Context.add` makes is slower to read. */
+/** Two ways to build, as neither is the faster one at all sizes. */
 export const effect: Contender<ServiceKey, Context.Context<object>> = mapLike(
   {
-    name: "Effect Context",
+    name: "Effect, makeUnsafe",
     createKey: (id) => Context.Service<object>(id),
     empty: () => Context.makeUnsafe<object>(new Map()),
     build: (keys) => Context.makeUnsafe<object>(new Map(keys.map(({ key }) => [key, VALUE]))),
     bind: (parent, key) => Context.add(parent, key, VALUE),
+  },
+  (child, key) => Context.get(child, key),
+);
+
+export const effectAdd: Contender<ServiceKey, Context.Context<object>> = mapLike(
+  {
+    ...effect,
+    name: "Effect, add",
+    build: (keys) => keys.reduce((context, key) => Context.add(context, key, VALUE), effect.empty()),
   },
   (child, key) => Context.get(child, key),
 );

@@ -1,7 +1,7 @@
 import type { Contender } from "./contenders.ts";
 import * as contenders from "./contenders.ts";
 import { bytesPerRun, timeAll } from "./measure.ts";
-import { describeMachine, Figures, format, printFigures, printTable } from "./report.ts";
+import { describeMachine, Figures, format, printFigures, printTable, type Yardstick } from "./report.ts";
 import type { Run, Scenarios } from "./scenarios.ts";
 import { CALLS_PER_RUN, READS_PER_RUN } from "./scenarios.ts";
 
@@ -19,10 +19,10 @@ interface Competitor {
 const SIZES: readonly number[] = [0, 1, 4, 16, 64];
 const SIZE_NAMES: readonly string[] = SIZES.map(String);
 const MIXED_SIZES: readonly number[] = [0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64];
-const OURS: readonly string[] = [contenders.ours.name, contenders.oursRequire.name];
-const FLOOR = contenders.floor.name;
-const EFFECT = contenders.effect.name;
-const MAP = contenders.nativeMap.name;
+const OURS: readonly string[] = [contenders.ours.name, contenders.oursTracked.name];
+const FLOOR: Yardstick = { name: "floor", rows: [contenders.floor.name] };
+const EFFECT: Yardstick = { name: "faster Effect", rows: [contenders.effect.name, contenders.effectAdd.name] };
+const MAP: Yardstick = { name: "Map", rows: [contenders.nativeMap.name] };
 
 const CALLS: readonly Column[] = [
   ...SIZES.map((size): Column => ({ name: String(size), scenario: "call", sizes: [size] })),
@@ -42,8 +42,9 @@ const BYTES: readonly Column[] = [
 const competitors: readonly Competitor[] = [
   compete(contenders.floor),
   compete(contenders.ours),
-  compete(contenders.oursRequire),
+  compete(contenders.oursTracked),
   compete(contenders.effect),
+  compete(contenders.effectAdd),
   compete(contenders.nativeMap),
   compete(contenders.immutable),
   compete(contenders.openTelemetry),
@@ -67,8 +68,8 @@ async function createRuns(columns: readonly Column[]): Promise<ReadonlyMap<strin
   return runs;
 }
 
-function print(title: string, figures: Figures, columns: readonly Column[], peers: readonly string[]): void {
-  const names = { all: competitors.map(({ name }) => name), ours: OURS, peers };
+function print(title: string, figures: Figures, columns: readonly Column[], yardsticks: readonly Yardstick[]): void {
+  const names = { all: competitors.map(({ name }) => name), ours: OURS, yardsticks };
   printFigures(
     title,
     figures,
@@ -77,7 +78,7 @@ function print(title: string, figures: Figures, columns: readonly Column[], peer
   );
 }
 
-/** The worst of both ways to read, against the bounds of the design. */
+/** The worst of both ways to build and read, against the bounds of the design. */
 function printGoals(calls: Figures, reads: Figures, bytes: Figures): void {
   const worst = (values: (row: string) => readonly number[]): number => Math.max(...OURS.flatMap(values));
   const goal = (name: string, value: number, bound: number): readonly string[] => [
@@ -93,22 +94,22 @@ function printGoals(calls: Figures, reads: Figures, bytes: Figures): void {
     [
       goal(
         "call ÷ Effect, any size",
-        worst((row) => calls.ratios(row, EFFECT, measured)),
+        worst((row) => calls.ratios(row, EFFECT.rows, measured)),
         0.5,
       ),
       goal(
         "call ÷ floor, any size",
-        worst((row) => calls.ratios(row, FLOOR, measured)),
+        worst((row) => calls.ratios(row, FLOOR.rows, measured)),
         4,
       ),
       goal(
         "call ÷ Map copy, 4 entries",
-        worst((row) => calls.ratios(row, MAP, ["4"])),
+        worst((row) => calls.ratios(row, MAP.rows, ["4"])),
         0.15,
       ),
       goal(
         "call ÷ Map copy, 16 entries",
-        worst((row) => calls.ratios(row, MAP, ["16"])),
+        worst((row) => calls.ratios(row, MAP.rows, ["16"])),
         0.05,
       ),
       goal(
@@ -128,7 +129,7 @@ function printGoals(calls: Figures, reads: Figures, bytes: Figures): void {
       ),
       goal(
         "get ÷ Map.get, 4 entries",
-        worst((row) => reads.ratios(row, MAP, ["get at 4"])),
+        worst((row) => reads.ratios(row, MAP.rows, ["get at 4"])),
         1.6,
       ),
     ],

@@ -16,10 +16,16 @@ export class Figures {
     return this.#cells.get(Figures.key(row, column)) ?? Number.NaN;
   }
 
-  /** The quotients of one row and another, column by column. */
-  ratios(row: string, to: string, columns: readonly string[]): readonly number[] {
-    return columns.map((column) => this.get(row, column) / this.get(to, column));
+  /** The quotients of one row and the least of others, column by column. */
+  ratios(row: string, peers: readonly string[], columns: readonly string[]): readonly number[] {
+    return columns.map((column) => this.get(row, column) / Math.min(...peers.map((peer) => this.get(peer, column))));
   }
+}
+
+/** What to divide by: a name, and the rows of which the least counts. */
+export interface Yardstick {
+  readonly name: string;
+  readonly rows: readonly string[];
 }
 
 export function describeMachine(): string {
@@ -33,16 +39,20 @@ export function printTable(title: string, columns: readonly string[], rows: read
   for (const row of rows) console.log(`| ${row.join(" | ")} |`);
 }
 
-/** Prints the values, then the quotients of each of `ours` and each of `peers`. */
+/** Prints the values, then the quotients of each of `ours` and each yardstick. */
 export function printFigures(
   title: string,
   figures: Figures,
   columns: readonly string[],
-  names: { readonly all: readonly string[]; readonly ours: readonly string[]; readonly peers: readonly string[] },
+  names: {
+    readonly all: readonly string[];
+    readonly ours: readonly string[];
+    readonly yardsticks: readonly Yardstick[];
+  },
 ): void {
   const values = names.all.map((row) => [row, ...columns.map((column) => format(figures.get(row, column)))]);
   const ratios = names.ours.flatMap((row) =>
-    names.peers.map((peer) => [`${row} ÷ ${peer}`, ...figures.ratios(row, peer, columns).map(format)]),
+    names.yardsticks.map(({ name, rows }) => [`${row} ÷ ${name}`, ...figures.ratios(row, rows, columns).map(format)]),
   );
   printTable(title, columns, [...values, ...ratios]);
 }

@@ -46,7 +46,7 @@ export class Agent<Needs extends string = never> {
   readonly model: Model;
   readonly tools: ToolSet<Needs>;
   readonly maxTurns: number;
-  /** Makes a tool of this agent, for another agent to call. See {@link SubAgentOptions}. */
+  /** Makes a tool of this agent, for another agent to call. */
   readonly asTool: AsTool<Needs>;
 
   constructor(options: AgentOptions<Needs>) {

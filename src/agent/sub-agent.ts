@@ -12,13 +12,13 @@ import { pauseOf, type ToolResult, toolResult } from "../tool/tool-result.ts";
 import type { Agent } from "./agent.ts";
 
 /** What the outer model passes to a sub-agent. */
-export interface SubAgentInput {
+interface SubAgentInput {
   readonly prompt: string;
 }
 
 type SubAgentTool<Needs extends string> = Tool<SubAgentInput, ToolResult<string>, Needs>;
 
-export interface SubAgentOptions {
+interface SubAgentOptions {
   /** The tool's name for the outer model. */
   readonly name: string;
   readonly description?: string | undefined;

@@ -31,7 +31,7 @@ export interface DefaultedExtensionToken<in out Value> extends ExtensionToken<ne
   readonly default: () => Value;
 }
 
-export interface TokenOptions<Value> {
+interface TokenOptions<Value> {
   /** Gives the value where none was inserted; called on every such read, its result is not stored. */
   readonly default?: (() => NoInfer<Value>) | undefined;
   /** Copies the value in `clone()`; without it a clone shares the value. Snapshots always share. */

@@ -37,13 +37,16 @@ function scripts(isIdempotent: fc.Arbitrary<boolean>, depth: number): fc.Arbitra
   const inner = depth === 0 ? fc.constant(undefined) : fc.option(scripts(isIdempotent, depth - 1), { nil: undefined });
   const script = fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: inner });
   const call = fc.tuple(traits(isIdempotent), script).map(([drawn, inside]) => ({ ...drawn, script: inside }));
-  return fc.array(fc.array(call, { minLength: 1, maxLength: depth + 1 }), { minLength: 1, maxLength: 2 });
+  return fc.array(fc.array(call, { minLength: 1, maxLength: depth + 1 }), {
+    minLength: 1,
+    maxLength: depth > 0 ? 2 : 1,
+  });
 }
 
 /** Deaths are the saves in which the process dies; decisions say, as bits, which of the pending calls are decided on. */
 const schedules = fc.record({
   script: fc.oneof(scripts(fc.constant(true), 2), scripts(fc.boolean(), 2), scripts(fc.boolean(), 2)),
-  deaths: fc.array(fc.record({ at: fc.nat(9), isKept: fc.boolean() }), { maxLength: 3 }),
+  deaths: fc.array(fc.record({ at: fc.nat(9), isKept: fc.boolean() }), { maxLength: 2 }),
   decisions: fc.array(fc.nat(15), { minLength: 1, maxLength: 3 }),
   areStreamed: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
   toolConcurrency: fc.constantFrom(1, 2, 16),

@@ -125,18 +125,31 @@ describe.skipIf(noServerReason !== undefined)("on a server", () => {
     expect(rows).toEqual([{ key: "in billing" }]);
   });
 
-  it("reads the database's clock alone", async () => {
-    vi.useFakeTimers({ toFake: ["Date", "performance"], now: new Date("2001-01-01") });
-    try {
-      await store.claim({ key: "clock", fingerprint: "f", leaseMs: 60_000 });
-    } finally {
-      vi.useRealTimers();
-    }
-    const text = `SELECT extract(epoch FROM leased_until - now()) AS seconds FROM tool_call_once WHERE key = 'clock'`;
-    const { rows } = await pool.query(text);
-    expect(Number(rows[0]?.seconds)).toBeGreaterThan(50);
-    expect(Number(rows[0]?.seconds)).toBeLessThan(60);
-  });
+  it.each(["2001-01-01", "2101-01-01"])(
+    "reads the database's clock alone, where the process's says %s",
+    async (now) => {
+      const key = `clock of ${now}`;
+      const leaseOf = async (): Promise<number> => {
+        const text = "SELECT extract(epoch FROM leased_until - now()) AS seconds FROM tool_call_once WHERE key = $1";
+        return Number((await pool.query(text, [key])).rows[0]?.seconds);
+      };
+      vi.useFakeTimers({ toFake: ["Date", "performance"], now: new Date(now) });
+      try {
+        const skewed = postgresOnceStore(pool);
+        expect(await skewed.claim({ key, fingerprint: "f", leaseMs: 60_000 })).toEqual({ status: "claimed", fence: 1 });
+        expect(await leaseOf()).toBeGreaterThan(30);
+        expect(await leaseOf()).toBeLessThan(60);
+        await skewed.renew({ key, fence: 1, leaseMs: 600_000 });
+        expect(await leaseOf()).toBeGreaterThan(570);
+        expect(await leaseOf()).toBeLessThan(600);
+        expect(await skewed.claim({ key, fingerprint: "f", leaseMs: 60_000 })).toEqual({ status: "held" });
+        await skewed.release({ key, fence: 1 });
+        expect((await skewed.claim({ key, fingerprint: "f", leaseMs: 60_000 })).status).toBe("claimed");
+      } finally {
+        vi.useRealTimers();
+      }
+    },
+  );
 
   it("works with a single Client, for one call at a time", async () => {
     const client = new pg.Client({ connectionString: server.url });
