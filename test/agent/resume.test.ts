@@ -182,7 +182,7 @@ describe("a save that fails", () => {
       const waiting = recordingTool({ name: "waiting", result: () => new Promise(() => {}) });
       const quick = recordingTool({ name: "quick", result: () => sleep(5) });
       const many = (name: string) => Array.from({ length: 6 }, (_, n) => call("waiting", `${name}_${n}`));
-      const agent = delegating([waiting, quick], [call("quick", "in"), ...many("in")], [...many("out")]);
+      const agent = delegating([waiting, quick], [call("quick", "in"), ...many("in")], many("out"));
       const open = new Map<string, number>();
       const saves: string[] = [];
       const full = new Error("disk full");
@@ -199,8 +199,7 @@ describe("a save that fails", () => {
           if (saves.at(-1)?.includes("done")) throw full;
         });
       await expect(new Runner({ toolConcurrency }).run(request)).rejects.toBe(full);
-      expect(open.size).toBeGreaterThan(1);
-      expect([...open].filter(([, count]) => count !== 0)).toEqual([]);
+      expect(new Set(open.values())).toEqual(new Set([0]));
       expect(saves.filter((state) => state.includes("done"))).toHaveLength(1);
       for (const { invocation } of waiting.calls) expect(invocation.signal.reason).toBe(full);
     },
@@ -242,15 +241,15 @@ describe("a run that was aborted", () => {
         log.push("saved");
       });
     await expect(request.run()).rejects.toHaveProperty("name", "AbortError");
-    const before = [...log];
+    const before = log.length;
     await sleep(60);
-    expect([log.length, log.at(-1)]).toEqual([before.length, "saved"]);
+    expect([log.length, log.at(-1)]).toEqual([before, "saved"]);
   });
 
   it("by leaving its stream goes on from its last checkpoint", async () => {
-    const [first, second] = [processTools(), processTools()];
+    const second = processTools();
     const states: RunState[] = [];
-    const request = scripted(first.tools).prompt("x");
+    const request = scripted(processTools().tools).prompt("x");
     const stream = request.onCheckpoint((state) => void states.push(overJson(state))).stream();
     for await (const event of stream) if (event.type === "turn-completed") break;
     expect(await scripted(second.tools).resume(states.at(-1)).run()).toMatchObject({ output: "Done.", turns: 3 });

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -120,11 +120,16 @@ describe("H10 strands-agents/harness-sdk #2884: a call that was tried again, or 
     const folder = mkdtempSync(join(tmpdir(), "resume-"));
     const program = join(folder, "program.mjs");
     writeFileSync(program, PROGRAM);
-    afterAll(() => rmSync(folder, { recursive: true }));
+    const children: ChildProcess[] = [];
+    afterAll(() => {
+      for (const child of children) child.kill("SIGKILL");
+      rmSync(folder, { recursive: true });
+    });
 
     function start(file: string, idempotent: boolean) {
       const root = fileURLToPath(new URL("../..", import.meta.url));
       const child = spawn(process.execPath, ["--import", "tsx", program, url, file, String(idempotent)], { cwd: root });
+      children.push(child);
       let output = "";
       child.stdout.on("data", (data) => {
         output += data;

@@ -37,10 +37,7 @@ function scripts(isIdempotent: fc.Arbitrary<boolean>, depth: number): fc.Arbitra
   const inner = depth === 0 ? fc.constant(undefined) : fc.option(scripts(isIdempotent, depth - 1), { nil: undefined });
   const script = fc.oneof({ weight: 5, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: inner });
   const call = fc.tuple(traits(isIdempotent), script).map(([drawn, inside]) => ({ ...drawn, script: inside }));
-  return fc.array(fc.array(call, { minLength: 1, maxLength: depth + 1 }), {
-    minLength: 1,
-    maxLength: depth > 0 ? 2 : 1,
-  });
+  return fc.array(fc.array(call, { minLength: 1, maxLength: depth + 1 }), { minLength: 1, maxLength: 2 });
 }
 
 /** Deaths are the saves in which the process dies; decisions say, as bits, which of the pending calls are decided on. */

@@ -45,7 +45,7 @@ const whose = defineTool({
   callWithExtensions: (_input, extensions) => extensions.require(Tenant).toUpperCase(),
 });
 const agent = new Agent({ name: "a", model: scriptedModel([]), tools: [whose] });
-export const result: Promise<{ readonly output: string }> = agent
+export const result: Promise<{ readonly output: string | undefined }> = agent
   .prompt("x")
   .toolExtensions(new ToolCallExtensions().with(Tenant, "t-7"))
   .run();

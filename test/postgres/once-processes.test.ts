@@ -44,8 +44,8 @@ describe.skipIf(noServerReason !== undefined)("once on PostgreSQL, from several 
     pool = new pg.Pool({ connectionString: server.url, max: 4 });
     await postgresOnceStore(pool).createTable();
     await pool.query("CREATE TABLE executions (key text, id text, started_at timestamptz)");
-    for (let index = 0; index < PROCESSES + KILLS; index++) all.push(new WorkerProcess(server.url));
-    await Promise.all(all.map((worker) => worker.ready()));
+    startWorkers(PROCESSES);
+    await Promise.all(all.map(({ isReady }) => isReady));
   }, 60_000);
 
   afterAll(async () => {
@@ -53,6 +53,10 @@ describe.skipIf(noServerReason !== undefined)("once on PostgreSQL, from several 
     await pool?.end();
     await server?.stop();
   }, 30_000);
+
+  function startWorkers(count: number): void {
+    for (let index = 0; index < count; index++) all.push(new WorkerProcess(server.url));
+  }
 
   async function storedOf(session: string): Promise<readonly StoredRow[]> {
     return (await pool.query<StoredRow>(STORED, [keysOf(session)])).rows;
@@ -87,9 +91,11 @@ describe.skipIf(noServerReason !== undefined)("once on PostgreSQL, from several 
 
   it(`loses nothing, and runs nothing again that was stored, when a process is killed (${KILLS} times)`, async () => {
     let takenOver = 0;
+    startWorkers(KILLS);
     for (let kill = 0; kill < KILLS; kill++) {
       const [victim, ...others] = all.slice(kill, kill + PROCESSES);
       if (victim === undefined) throw new Error("no process to kill");
+      await Promise.all(others.map(({ isReady }) => isReady));
       takenOver += await killedDuring(orderOf(`kill-${kill}`), victim, others);
     }
     expect(takenOver, "claims whose holder was killed").toBeGreaterThan(0);

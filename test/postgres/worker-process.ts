@@ -11,6 +11,7 @@ export class WorkerProcess {
   /** Since the last order. */
   readonly started: Started[] = [];
   readonly ended: Ended[] = [];
+  readonly isReady: Promise<WorkReport>;
   readonly #process: ChildProcess;
   readonly #listeners = new Set<(line: WorkReport | "exit") => void>();
   #log = "";
@@ -28,10 +29,9 @@ export class WorkerProcess {
     });
     if (this.#process.stdout) createInterface({ input: this.#process.stdout }).on("line", (line) => this.#hear(line));
     this.#process.once("close", () => this.#tell("exit"));
-  }
-
-  ready(): Promise<WorkReport> {
-    return this.next((line) => line.type === "ready");
+    this.isReady = this.next((line) => line.type === "ready");
+    // Whoever needs the process waits for it; when it is ended before, nobody does.
+    this.isReady.catch(() => {});
   }
 
   /** Gives work, and waits until it is done. */
