@@ -137,10 +137,11 @@ function printGoals(calls: Figures, reads: Figures, bytes: Figures): void {
 }
 
 console.log(describeMachine());
-const calls = new Figures(await timeAll(await createRuns(CALLS), CALLS_PER_RUN));
+const times = await timeAll(await createRuns([...CALLS, ...READS]));
+const calls = new Figures(times, CALLS_PER_RUN);
 print("ns a call", calls, CALLS, [EFFECT, FLOOR, MAP]);
 
-const reads = new Figures(await timeAll(await createRuns(READS), READS_PER_RUN));
+const reads = new Figures(times, READS_PER_RUN);
 print("ns a read", reads, READS, [MAP, EFFECT]);
 
 const byteRuns = await createRuns(BYTES);

@@ -4,8 +4,8 @@ import { cpus, loadavg } from "node:os";
 export class Figures {
   readonly #cells: ReadonlyMap<string, number>;
 
-  constructor(cells: ReadonlyMap<string, number>) {
-    this.#cells = cells;
+  constructor(cells: ReadonlyMap<string, number>, operationsPerRun = 1) {
+    this.#cells = new Map([...cells].map(([key, value]) => [key, value / operationsPerRun]));
   }
 
   static key(row: string, column: string): string {
