@@ -26,7 +26,8 @@ export const noServerReason: string | undefined =
 
 /**
  * Owns the server and its folder: both go when its input ends, which happens even when the test's process is killed.
- * Nothing of it needs to outlive a crash, so nothing is flushed.
+ * Nothing of it needs to outlive a crash, so nothing is flushed. QUIT does not wait for clients, but a server that has just
+ * been started ignores it, so TERM comes first.
  */
 const SUPERVISOR = `
   folder=$(mktemp -d -t once-postgres-XXXXXX) || exit 1
@@ -35,6 +36,7 @@ const SUPERVISOR = `
   "$1/postgres" -D "$folder/data" -p "$2" -k "$folder" -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=80 &
   server=$!
   cat >/dev/null
+  kill -TERM "$server"
   kill -QUIT "$server"
   wait "$server"
 `;
