@@ -48,17 +48,18 @@ describe("a session", () => {
     expect([again.runId, again.ids, again.keys]).toEqual([first.runId, first.ids, first.keys]);
   });
 
-  it.each<[string, Prompt]>([
-    ["turn id", { turnId: "m-1" }],
-    ["prompt", { text: "y" }],
-    ["place in the conversation", { history: [{ role: "user", text: "before" }] }],
-    ["session", { session: "chat-8" }],
-    ["session, whose key ends where the prompt begins", { session: "chat-", text: "7x" }],
-  ])("gives another run id, and another id and key where the id is made, for another %s", async (_what, other) => {
-    const [usual, different] = [await identitiesOf(), await identitiesOf(other)];
-    expect(different.runId).not.toBe(usual.runId);
-    expect(different.ids[0]).not.toBe(usual.ids[0]);
-    expect(different.keys[0]).not.toBe(usual.keys[0]);
+  it.each<[string, Prompt, Prompt]>([
+    ["turn id", { turnId: "m-1" }, { turnId: "m-2" }],
+    ["turn id, where there was none", {}, { turnId: "x" }],
+    ["prompt", {}, { text: "y" }],
+    ["place in the conversation", {}, { history: [{ role: "user", text: "before" }] }],
+    ["session", { turnId: "m-1" }, { turnId: "m-1", session: "chat-8" }],
+    ["session, whose key ends where the prompt begins", {}, { session: "chat-", text: "7x" }],
+  ])("gives another run id, and another id and key where the id is made, for another %s", async (_what, one, other) => {
+    const [first, second] = [await identitiesOf(one), await identitiesOf(other)];
+    expect(second.runId).not.toBe(first.runId);
+    expect(second.ids[0]).not.toBe(first.ids[0]);
+    expect(second.keys[0]).not.toBe(first.keys[0]);
   });
 
   it("gives two agents that answer the same prompt of it run ids and made ids of their own", async () => {
