@@ -4,18 +4,18 @@ import { Cancellation } from "../invocation/cancellation.ts";
 import { type InvocationFields, scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
 import { ToolCallIds } from "../invocation/tool-call-id.ts";
 import { type ApprovalCheck, checkApproval } from "../tool/approval.ts";
-import { type CallScope, unknownTool } from "../tool/dispatch.ts";
+import { type CallScope, type RunScope, unknownTool } from "../tool/dispatch.ts";
+import { makeEmit } from "../tool/emit.ts";
 import { toJsonSchema } from "../tool/input-schema.ts";
 import type { ToolMiddleware } from "../tool/middleware.ts";
 import type { ToolOutcome } from "../tool/tool-result.ts";
-import { type AgentRunScope, isAgentRun } from "./agent-run-scope.ts";
+import { type AgentRunScope, isAgentRun, toolEventsOnly, withToolEmit } from "./agent-run-scope.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { mapBounded } from "./map-bounded.ts";
 import type { AssistantMessage, Message, ModelResponse, Usage } from "./model.ts";
 import { askModel, tooManyTurns } from "./model-turn.ts";
 import type { RequestSettings } from "./prompt-request.ts";
-import { makeEmit, type RunEventBody } from "./run-emitter.ts";
-import type { RunEvent } from "./run-events.ts";
+import type { RunEvent, RunEventBody } from "./run-events.ts";
 import { isToolCall, seenIds, toRunId, toWireIds, withWireIds } from "./run-identity.ts";
 import type { RunResult } from "./run-result.ts";
 import { pendingCalls, type RunState } from "./run-state.ts";
@@ -61,7 +61,8 @@ export class Run<Output> implements AgentRunScope {
     this.middleware = [...(scope?.run.middleware ?? []), ...(options.middleware ?? [])];
     this.toolConcurrency = options.toolConcurrency ?? this.#outer?.toolConcurrency ?? DEFAULT_CONCURRENCY;
     this.isStreaming = sink !== undefined || (this.#outer?.isStreaming ?? false);
-    const emit = makeEmit(settings.listeners, sink, this.#outer?.emit, options.onListenerError);
+    const outer = this.#outer?.emit ?? toolEventsOnly(scope?.run.emit);
+    const emit = makeEmit(settings.listeners, sink, outer, options.onListenerError);
     this.emit = emit && ((event) => this.#isOver || emit(event));
     this.#messages =
       state === undefined ? [...settings.history, { role: "user", text: settings.prompt }] : [...state.messages];
@@ -81,6 +82,8 @@ export class Run<Output> implements AgentRunScope {
     this.#nested.add(work);
     work.finally(() => this.#nested.delete(work)).catch(() => undefined);
   }
+
+  withEmit = (emit: RunScope["emit"]): AgentRunScope => withToolEmit(this, emit);
 
   abort(reason: unknown): void {
     this.#cancellation.abort(reason);

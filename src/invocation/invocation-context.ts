@@ -31,6 +31,10 @@ export interface ToolInvocationContext {
   readonly batchSize: number;
   /** The attempt, from 1. */
   readonly attempt: number;
+  /**
+   * True where id and key came from another process, such as the client of an MCP server: its word, which nobody checked.
+   */
+  readonly isRemote: boolean;
   /** The call inside which this one was made, by a nested call or a sub-agent. */
   readonly parent: ToolInvocationContext | undefined;
   /** Aborts when the run is aborted while this call is open. Belongs to this call alone. */
@@ -71,6 +75,14 @@ export interface InvocationFields {
   readonly batchSize: number;
   readonly attempt: number;
   readonly parent: ToolInvocationContext | undefined;
+  /** Present where another process made the call's identity. */
+  readonly remote?: RemoteCall | undefined;
+}
+
+/** The identity that another process gave a call: taken as it is, since both processes mean the same call. */
+export interface RemoteCall {
+  readonly toolCallId?: string | undefined;
+  readonly invocationKey?: string | undefined;
 }
 
 /** What a call's invocation keeps out of sight: printers and serialisers do not see it. */
@@ -134,7 +146,13 @@ export class Invocation implements ToolInvocationContext {
     return this.#fields.sessionKey ?? this.parent?.invocationKey;
   }
 
+  get isRemote(): boolean {
+    return this.#fields.remote !== undefined;
+  }
+
   get invocationKey(): string | undefined {
+    const { remote } = this.#fields;
+    if (remote?.invocationKey !== undefined) return remote.invocationKey;
     const { sessionKey } = this;
     if (sessionKey === undefined) return undefined;
     this.#invocationKey ??= invocationKey(sessionKey, this.toolCallId);

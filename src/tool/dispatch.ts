@@ -23,6 +23,8 @@ export interface RunScope {
   readonly middleware: readonly ToolMiddleware[];
   /** Hears of calls made by name inside the run's calls. */
   track?(work: Promise<unknown>): void;
+  /** The same run with other ears, for one call of it. */
+  withEmit(emit: RunScope["emit"]): RunScope;
 }
 
 /** What one call keeps for what happens inside it. */
@@ -49,7 +51,11 @@ interface CallProgress {
   invocation: ToolInvocationContext;
 }
 
-export const OUTSIDE_A_RUN: RunScope = { emit: undefined, middleware: [] };
+export const OUTSIDE_A_RUN: RunScope = {
+  emit: undefined,
+  middleware: [],
+  withEmit: (emit) => ({ ...OUTSIDE_A_RUN, emit }),
+};
 
 export interface DispatchRequest {
   readonly tool: Tool | undefined;

@@ -3,15 +3,29 @@ import { isExtensionMap } from "../extensions/extension-map.ts";
 import type { AnyExtensionToken } from "../extensions/extension-token.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { Cancellation } from "../invocation/cancellation.ts";
-import { type InvocationFields, scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
-import { madeId, randomRunId } from "../invocation/tool-call-id.ts";
+import {
+  type InvocationFields,
+  type RemoteCall,
+  scopeOf,
+  ToolInvocationContext,
+} from "../invocation/invocation-context.ts";
+import { derivedRunId, madeId, randomRunId } from "../invocation/tool-call-id.ts";
 import { type ApprovalQuestion, approvalRequired, checkApproval } from "./approval.ts";
-import { type CallScope, type DispatchRequest, dispatch, OUTSIDE_A_RUN, performCall } from "./dispatch.ts";
+import {
+  type CallScope,
+  type DispatchRequest,
+  dispatch,
+  OUTSIDE_A_RUN,
+  performCall,
+  type RunScope,
+} from "./dispatch.ts";
+import { makeEmit } from "./emit.ts";
 import { type JsonSchema, toObjectSchema } from "./input-schema.ts";
 import { composeMiddleware, type ToolHandler, type ToolMiddleware } from "./middleware.ts";
 import type { MissingToolExtension } from "./needs.ts";
 import { withRetries } from "./retry.ts";
 import { assertTool, type Tool } from "./tool.ts";
+import type { ToolEvent } from "./tool-events.ts";
 import type { ToolOutcome } from "./tool-result.ts";
 
 /** What a model is told of a tool. */
@@ -32,6 +46,10 @@ export interface ToolSetCallOptions {
   /** Gives the call an invocation key; inside another call, that call's key is taken where this is left out. */
   readonly sessionKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The identity that another process gave the call, for who serves tools to it; the invocation is then `isRemote`. */
+  readonly remote?: RemoteCall | undefined;
+  /** Hears of this call and of the calls made inside it; what it throws goes to the console and no further. */
+  readonly listener?: ((event: ToolEvent) => void) | undefined;
 }
 
 type CallByName = (name: string, input: unknown, options?: ToolSetCallOptions) => Promise<ToolOutcome>;
@@ -123,25 +141,12 @@ export class ToolSet<Needs extends string = never> {
   ): Promise<ToolOutcome> {
     if (!isExtensionMap(extensions))
       throw invalidArgument("the extensions of a call", extensions, "a ToolCallExtensions");
-    if (options.sessionKey === "") throw invalidArgument("the session key", "", "a non-empty string");
+    checkCallOptions(options);
     const parent = extensions.get(ToolInvocationContext);
     const outer = parent && scopeOf<CallScope>(parent);
     const cancellation = (outer?.cancellation.child() ?? new Cancellation()).follow(options.signal);
-    const place = outer === undefined ? { index: 0, turn: 1 } : { index: outer.nestedCalls++, turn: parent?.turn ?? 1 };
-    const runId = parent?.runId ?? randomRunId();
-    const call: InvocationFields = {
-      toolCallId: options.toolCallId || nestedId(runId, parent, place.index),
-      providerToolCallId: options.toolCallId,
-      toolName: name,
-      sessionKey: options.sessionKey,
-      runId,
-      agentName: parent?.agentName,
-      ...place,
-      batchSize: 1,
-      attempt: 1,
-      parent,
-    };
-    const run = outer?.run ?? OUTSIDE_A_RUN;
+    const call = identify(name, options, parent, outer);
+    const run = withListener(outer?.run ?? OUTSIDE_A_RUN, options.listener);
     const work = this.#dispatchApproved({ input, extensions, call, run, cancellation });
     // The run waits for it when it ends, also where its outer call did not.
     run.track?.(work);
@@ -167,9 +172,53 @@ export class ToolSet<Needs extends string = never> {
   }
 }
 
+function identify(
+  toolName: string,
+  { toolCallId, sessionKey, remote }: ToolSetCallOptions,
+  parent: ToolInvocationContext | undefined,
+  outer: CallScope | undefined,
+): InvocationFields {
+  const place = outer === undefined ? { index: 0, turn: 1 } : { index: outer.nestedCalls++, turn: parent?.turn ?? 1 };
+  const runId = remoteRunId(remote) ?? parent?.runId ?? randomRunId();
+  return {
+    toolCallId: (remote?.toolCallId ?? toolCallId) || nestedId(runId, parent, place.index),
+    providerToolCallId: toolCallId,
+    toolName,
+    sessionKey,
+    runId,
+    agentName: parent?.agentName,
+    ...place,
+    batchSize: 1,
+    attempt: 1,
+    parent,
+    remote,
+  };
+}
+
+/** From the key, so that a call sent again makes the same calls under the same ids and keys. */
+function remoteRunId(remote: RemoteCall | undefined): string | undefined {
+  return remote?.invocationKey === undefined ? undefined : derivedRunId("remote", remote.invocationKey);
+}
+
+function withListener(run: RunScope, listener: ToolSetCallOptions["listener"]): RunScope {
+  return listener === undefined ? run : run.withEmit(makeEmit([listener], undefined, run.emit));
+}
+
 /** Counted within the parent, so that a retry of the parent makes the same nested calls under the same ids. */
 function nestedId(runId: string, parent: ToolInvocationContext | undefined, index: number): string {
   return madeId(runId, parent?.toolCallId ?? "", String(index));
+}
+
+function checkCallOptions({ sessionKey, remote, listener }: ToolSetCallOptions): void {
+  if (sessionKey === "") throw invalidArgument("the session key", "", "a non-empty string");
+  for (const [field, value] of Object.entries(remote ?? {})) {
+    if (value !== undefined && (typeof value !== "string" || value === "")) {
+      throw invalidArgument(`option remote.${field}`, value, "a non-empty string");
+    }
+  }
+  if (listener !== undefined && typeof listener !== "function") {
+    throw invalidArgument("option listener", listener, "a function");
+  }
 }
 
 export function checkMiddleware(middleware: readonly ToolMiddleware[] = []): readonly ToolMiddleware[] {
