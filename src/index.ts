@@ -22,7 +22,7 @@ export {
   type ExtensionToken,
   extensionToken,
 } from "./extensions/extension-token.ts";
-export { encodeExtensions } from "./extensions/portable.ts";
+export { decodeExtensions, encodeExtensions } from "./extensions/portable.ts";
 export { ToolCallExtensions } from "./extensions/tool-call-extensions.ts";
 export { currentToolInvocation } from "./invocation/current-invocation.ts";
 export { ToolInvocationContext } from "./invocation/invocation-context.ts";

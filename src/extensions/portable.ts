@@ -1,7 +1,7 @@
 import type { JsonValue } from "type-fest";
 import { ToolCallExtensionsError } from "../errors.ts";
 import { type AnyExtensionToken, asReadable } from "./extension-token.ts";
-import type { ToolCallExtensions } from "./tool-call-extensions.ts";
+import { ToolCallExtensions } from "./tool-call-extensions.ts";
 
 /**
  * Encodes the named tokens' values as JSON, keyed by token id; tokens that are not present are left out.
@@ -35,23 +35,66 @@ export async function encodeExtensions(
   return encoded;
 }
 
+/** The longest JSON text of one value that {@link decodeExtensions} takes, in UTF-16 code units. */
+const MAX_INBOUND_TEXT = 16_384;
+
+/**
+ * Reads the named tokens' values from JSON that came from outside, keyed by token id: each is validated by its token's
+ * schema, and everything else in it is ignored. What is not there is left out.
+ *
+ * @throws ToolCallExtensionsError `not-portable` when a token has no schema, or its value does not fit it or takes more than
+ * 16,384 characters of JSON. The message never holds the value.
+ * @example
+ * ```ts
+ * import { decodeExtensions, extensionToken } from "tool-call-extensions";
+ * import { z } from "zod";
+ *
+ * const Tenant = extensionToken("com.example/tenant").of(z.string());
+ * const json: Record<string, unknown> = JSON.parse('{ "com.example/tenant": "t-7", "role": "admin" }');
+ * const extensions = await decodeExtensions(json, [Tenant]);
+ * if (extensions.get(Tenant) !== "t-7" || extensions.size !== 1) throw new Error("took more than was allowed");
+ * ```
+ */
+export async function decodeExtensions(
+  json: Readonly<Record<string, unknown>>,
+  tokens: readonly AnyExtensionToken[],
+): Promise<ToolCallExtensions<string>> {
+  const extensions = new ToolCallExtensions<string>();
+  for (const token of tokens) {
+    if (!Object.hasOwn(json, token.id)) continue;
+    const value = json[token.id];
+    if (!isSmall(value)) throw notPortable(token, "enter", `its JSON is longer than ${MAX_INBOUND_TEXT} characters`);
+    extensions.insert(asReadable(token), await validated(token, value, "enter"));
+  }
+  return extensions;
+}
+
+function isSmall(value: unknown): boolean {
+  try {
+    return (JSON.stringify(value)?.length ?? 0) <= MAX_INBOUND_TEXT;
+  } catch {
+    // Nested too deeply to be written: too large, whatever its length.
+    return false;
+  }
+}
+
 async function encode(token: AnyExtensionToken, value: unknown): Promise<JsonValue> {
+  return toJsonCopy(token, await validated(token, value, "leave"));
+}
+
+async function validated(token: AnyExtensionToken, value: unknown, direction: Direction): Promise<unknown> {
   const { schema } = asReadable(token);
   if (schema === undefined) {
-    throw notPortable(token, "it has no schema; make it with extensionToken(id).of(schema)");
+    throw notPortable(token, direction, "it has no schema; make it with extensionToken(id).of(schema)");
   }
   const result = await schema["~standard"].validate(value);
-  if (result.issues !== undefined) {
-    // A schema's messages may quote the value; its paths do not.
-    const places = result.issues.map(({ path = [] }) =>
-      path.map((segment) => String(typeof segment === "object" ? segment.key : segment)).join("."),
-    );
-    throw notPortable(
-      token,
-      `its value does not fit its schema at: ${places.map((at) => at || "the root").join(", ")}`,
-    );
-  }
-  return toJsonCopy(token, result.value);
+  if (result.issues === undefined) return result.value;
+  // A schema's messages may quote the value; its paths do not.
+  const places = result.issues.map(({ path = [] }) =>
+    path.map((segment) => String(typeof segment === "object" ? segment.key : segment)).join("."),
+  );
+  const at = places.map((place) => place || "the root").join(", ");
+  throw notPortable(token, direction, `its value does not fit its schema at: ${at}`);
 }
 
 /** A copy, so that what is sent does not change with the value; whatever JSON would drop or alter is refused. */
@@ -67,7 +110,7 @@ function toJsonCopy(token: AnyExtensionToken, value: unknown): JsonValue {
     // Dropped on purpose: a message from a value's own code may hold the value.
     text = undefined;
   }
-  if (text === undefined) throw notPortable(token, "its value is not plain JSON");
+  if (text === undefined) throw notPortable(token, "leave", "its value is not plain JSON");
   return JSON.parse(text);
 }
 
@@ -79,7 +122,9 @@ function isJsonPart(part: unknown): boolean {
   return Array.isArray(part) || prototype === Object.prototype || prototype === null;
 }
 
-function notPortable(token: AnyExtensionToken, reason: string): ToolCallExtensionsError {
-  const message = `extension "${token.id}" cannot leave the process: ${reason}`;
+type Direction = "enter" | "leave";
+
+function notPortable(token: AnyExtensionToken, direction: Direction, reason: string): ToolCallExtensionsError {
+  const message = `extension "${token.id}" cannot ${direction} the process: ${reason}`;
   return new ToolCallExtensionsError("not-portable", message, { tokenId: token.id, reason });
 }

@@ -1,51 +1,36 @@
 import {
-  type AnyExtensionToken,
   defineTool,
-  encodeExtensions,
-  type JsonSchema,
   type Tool,
+  type ToolCall,
   type ToolCallExtensions,
-  ToolError,
+  ToolCallExtensionsError,
   ToolInvocationContext,
 } from "../index.ts";
-import { assertMetaKey } from "./meta-key.ts";
+import { callTool, listTools, type McpClient, type McpToolDescription } from "./mcp-client.ts";
+import { type McpResult, toToolResult } from "./mcp-result.ts";
+import { checkOutgoing, type OutgoingMeta, outgoingMeta } from "./outgoing-meta.ts";
 
-interface McpToolDescription {
-  readonly name: string;
-  readonly description?: string | undefined;
-  readonly inputSchema: JsonSchema;
-}
-
-interface McpCall {
-  readonly name: string;
-  readonly arguments: Record<string, unknown>;
-  readonly _meta?: Record<string, unknown>;
-}
-
-/** The part of a connected client that is used: `Client` of `@modelcontextprotocol/sdk` 1.x has it. */
-export interface McpClient {
-  listTools(params?: {
-    cursor?: string;
-  }): Promise<{ readonly tools: readonly McpToolDescription[]; readonly nextCursor?: string | undefined }>;
-  callTool(call: McpCall, resultSchema: undefined, options: { readonly signal: AbortSignal }): Promise<object>;
-}
-
-/** What of a call goes to the server, and how its tools are named. */
-export interface McpToolsOptions {
-  /**
-   * What goes to the server with every call, by `_meta` key: `{ "com.example/tenant": Tenant }`. Nothing else of the
-   * extensions leaves. The token needs a schema; where the caller has no value, the key is left out.
-   */
-  readonly forward?: Readonly<Record<string, AnyExtensionToken>> | undefined;
+/** What of a call goes to the server, how its tools are named, and how they are called. */
+export interface McpToolsOptions extends OutgoingMeta {
   /** Put before each tool's name, to keep two servers' names apart. */
   readonly prefix?: string | undefined;
+  /** Asks the server for progress and tells it as `tool-progress`; true by default. */
+  readonly progress?: boolean | undefined;
+  /** Ends a call that takes longer, and tells the server so. Without it a call ends by its own signal alone. */
+  readonly timeoutMs?: number | undefined;
 }
 
+/** What timers can hold: the SDKs end a call after a minute where they are told nothing. */
+const NO_TIMEOUT_MS = 2_147_483_647;
+
+type McpTool = Tool<Record<string, unknown>, unknown, never>;
+
 /**
- * Gives the tools of a connected MCP server. Schemas and names are passed on as the server states them; a result that the
- * server marks as an error becomes a failure whose text the model sees.
+ * Gives the tools of a connected MCP server, of either version of the SDK. Schemas and names are passed on as the server
+ * states them; a result that the server marks as an error becomes a failure whose text the model sees; the whole result is
+ * found under {@link McpResult}.
  *
- * @throws ToolCallExtensionsError `invalid-argument` for a `forward` key that the protocol does not allow.
+ * @throws ToolCallExtensionsError `invalid-argument` for an option, or a `forward` key that the protocol does not allow.
  * @example
  * ```ts
  * import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -70,66 +55,85 @@ export interface McpToolsOptions {
  * await client.close();
  * ```
  */
-export async function mcpTools(
-  client: McpClient,
-  options: McpToolsOptions = {},
-): Promise<readonly Tool<Record<string, unknown>, unknown, never>[]> {
-  const { forward = {}, prefix = "" } = options;
-  for (const key of Object.keys(forward)) assertMetaKey(key);
-  const tools: Tool<Record<string, unknown>, unknown, never>[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await client.listTools(cursor === undefined ? {} : { cursor });
-    for (const description of page.tools) tools.push(toTool(client, description, prefix, forward));
-    if (cursor !== undefined && page.nextCursor === cursor)
-      throw new Error(`the server repeats the cursor of its list`);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-  return tools;
+export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<readonly McpTool[]> {
+  checkOutgoing(options);
+  const { timeoutMs = NO_TIMEOUT_MS } = options;
+  if (!(timeoutMs > 0 && timeoutMs <= NO_TIMEOUT_MS)) throw badTimeout(timeoutMs);
+  const descriptions = await listTools(client);
+  return descriptions.map((description) => toTool(client, description, { ...options, timeoutMs }));
 }
 
-function toTool(
-  client: McpClient,
-  { name, description, inputSchema }: McpToolDescription,
-  prefix: string,
-  forward: Readonly<Record<string, AnyExtensionToken>>,
-): Tool<Record<string, unknown>, unknown, never> {
-  return defineTool({
-    name: prefix + name,
-    description,
-    input: inputSchema,
-    callWithExtensions: async (input, extensions) => {
-      const _meta = await toMeta(extensions, forward);
-      const call = { name, arguments: input, ...(_meta && { _meta }) };
-      const { signal } = extensions.require(ToolInvocationContext);
-      return toOutput(name, await client.callTool(call, undefined, { signal }));
+type SettledOptions = McpToolsOptions & { readonly timeoutMs: number };
+
+function toTool(client: McpClient, description: McpToolDescription, options: SettledOptions): McpTool {
+  const { prefix = "", progress = true } = options;
+  const tool: McpTool = defineTool({
+    name: prefix + description.name,
+    description: description.description,
+    input: description.inputSchema,
+    callWithExtensions: (input, extensions) => {
+      const invocation = extensions.require(ToolInvocationContext);
+      const call = { tool, input, extensions: dynamic(extensions), invocation };
+      const request = { client, name: description.name, input, call, options };
+      return progress ? withProgress(request) : send(request);
     },
   });
+  return tool;
 }
 
-async function toMeta(
-  extensions: ToolCallExtensions,
-  forward: Readonly<Record<string, AnyExtensionToken>>,
-): Promise<Record<string, unknown> | undefined> {
-  const meta: Record<string, unknown> = {};
-  for (const [key, token] of Object.entries(forward)) {
-    const encoded = await encodeExtensions(extensions, [token]);
-    if (token.id in encoded) meta[key] = encoded[token.id];
+/** What `meta` reads is checked when it reads: the tools of a server say nothing of it. */
+function dynamic(extensions: ToolCallExtensions<never>): ToolCallExtensions<string> {
+  return extensions as ToolCallExtensions<string>;
+}
+
+interface Request {
+  readonly client: McpClient;
+  /** The server's own name of the tool. */
+  readonly name: string;
+  readonly input: Record<string, unknown>;
+  readonly call: ToolCall;
+  readonly options: SettledOptions;
+}
+
+async function send(request: Request, onprogress?: (progress: object) => void): Promise<unknown> {
+  const { client, name, input, call, options } = request;
+  const { signal } = call.invocation;
+  const _meta = await outgoingMeta(call, options);
+  signal.throwIfAborted();
+  const params = { name, arguments: input, ...(_meta && { _meta }) };
+  const settings = { signal, timeout: options.timeoutMs, ...(onprogress && { onprogress }) };
+  return toToolResult(name, await callTool(client, params, settings));
+}
+
+/** Yields what the server tells while the call is open; nobody is left to hear a notice that comes after the result. */
+async function* withProgress(request: Request): AsyncGenerator<object, unknown> {
+  const told: object[] = [];
+  let isOver = false;
+  let wake = (): void => undefined;
+  const result = send(request, (progress) => {
+    told.push(progress);
+    wake();
+  });
+  const end = (): void => {
+    isOver = true;
+    wake();
+  };
+  result.then(end, end);
+  for (;;) {
+    const progress = told.shift();
+    if (progress !== undefined) yield progress;
+    else if (isOver) return result;
+    else {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
   }
-  return Object.keys(meta).length > 0 ? meta : undefined;
 }
 
-interface McpResult {
-  readonly content?: readonly { readonly type: string; readonly text?: unknown }[];
-  readonly structuredContent?: unknown;
-  readonly isError?: boolean;
-}
-
-/** Structured content where the server gives it, the text where there is only text, else the content parts themselves. */
-function toOutput(name: string, result: McpResult): unknown {
-  const { content = [], structuredContent, isError } = result;
-  const texts = content.filter(({ type }) => type === "text").map(({ text }) => String(text));
-  if (isError === true) throw new ToolError(texts.join("\n") || `The server reports that "${name}" failed.`);
-  if (structuredContent !== undefined) return structuredContent;
-  return texts.length === content.length ? texts.join("\n") : content;
+function badTimeout(timeoutMs: number): ToolCallExtensionsError {
+  const expected = `a number of milliseconds from 1 to ${NO_TIMEOUT_MS}`;
+  const message = `option timeoutMs must be ${expected}; received ${timeoutMs}`;
+  const details = { argument: "option timeoutMs", received: String(timeoutMs), expected };
+  return new ToolCallExtensionsError("invalid-argument", message, details);
 }

@@ -1,26 +1,75 @@
 import { ToolCallExtensionsError } from "../index.ts";
 
 const LABEL = /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/;
-const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
-const RULE = 'a name after a reverse-DNS prefix, such as "com.example/tenant"';
-const RESERVED = "a prefix of your own: those whose first or second label is mcp or modelcontextprotocol are reserved";
+const NAME = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$/;
+const GRAMMAR =
+  'an optional prefix of labels joined by dots and a slash, then a name, such as "com.example/tenant": a label begins with ' +
+  "a letter, ends with a letter or digit and has letters, digits and hyphens in between; a name begins and ends with a " +
+  "letter or digit and has letters, digits, hyphens, underscores and dots in between";
+const RESERVED =
+  "a key of your own: a prefix whose second label is modelcontextprotocol or mcp is reserved for the protocol";
+const BARE = "a key of your own: progressToken is the protocol's, and set where progress is asked for";
+/** The keys of this library's own, which the option `invocation` sends. */
+const OWN_PREFIX = "tool-call-extensions/";
+const OWN = 'a key of your own: "tool-call-extensions/" keys are sent by the option invocation';
+
+/** The wire keys of a call's identity; a client may send them without this library. */
+export const TOOL_CALL_ID_KEY: string = `${OWN_PREFIX}tool-call-id`;
+export const INVOCATION_KEY_KEY: string = `${OWN_PREFIX}invocation-key`;
 
 /**
- * Checks a key of `_meta`. Bare names belong to the protocol, and so do prefixes with the protocol's own labels.
+ * Checks a key that an application gives to `_meta`.
  *
- * Source: the `_meta` section of the Model Context Protocol specification, revisions 2025-06-18 and 2025-11-25, which
- * differ on which label counts; the stricter reading of both is taken.
+ * Source: the `_meta` section of the Model Context Protocol specification, revisions 2025-11-25 and 2026-07-28. Labels are
+ * compared without case, as DNS does.
  */
-export function assertMetaKey(key: string): void {
+export function assertMetaKey(key: string, option: string): void {
   const slash = key.indexOf("/");
-  const labels = key.slice(0, Math.max(slash, 0)).split(".");
-  if (!labels.every((label) => LABEL.test(label)) || !NAME.test(key.slice(slash + 1))) throw refused(key, RULE);
-  if (labels.slice(0, 2).some((label) => /^(?:mcp|modelcontextprotocol)$/i.test(label))) throw refused(key, RESERVED);
+  const labels = slash < 0 ? [] : key.slice(0, slash).split(".");
+  const isValid = labels.every((label) => LABEL.test(label)) && NAME.test(key.slice(slash + 1));
+  if (!isValid) throw refused(key, option, GRAMMAR);
+  if (isReserved(key)) throw refused(key, option, RESERVED);
+  if (key === "progressToken") throw refused(key, option, BARE);
+  if (key.startsWith(OWN_PREFIX)) throw refused(key, option, OWN);
 }
 
-function refused(key: string, expected: string): ToolCallExtensionsError {
+export function isReserved(key: string): boolean {
+  return /^[^./]+\.(?:modelcontextprotocol|mcp)[./]/i.test(key.slice(0, key.indexOf("/") + 1));
+}
+
+/**
+ * Checks a value under one of the three bare keys that belong to tracing.
+ *
+ * Source: W3C Trace Context level 2 and W3C Baggage; SEP-414 gives them their names in `_meta`.
+ */
+export function assertMetaValue(key: string, value: unknown, option: string): void {
+  if (Object.hasOwn(TRACING, key) && !(typeof value === "string" && TRACING[key]?.(value))) {
+    throw refused(key, option, `followed by a value in the format of the W3C's ${key} header`);
+  }
+}
+
+const TRACING: Readonly<Record<string, (value: string) => boolean>> = {
+  traceparent: (value) =>
+    // Version 00 has exactly these fields; a later one may have more.
+    /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|(?<!^00.{53})-)/.test(value),
+  tracestate: (value) => {
+    const members = value.split(",").map((member) => member.trim());
+    return members.length <= 32 && members.every((member) => member === "" || TRACESTATE_MEMBER.test(member));
+  },
+  baggage: (value) => value.length <= 8192 && value.split(",").every((member) => BAGGAGE_MEMBER.test(member)),
+};
+
+const TRACESTATE_MEMBER =
+  /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const OCTETS = "[\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e]*";
+const BAGGAGE_MEMBER = new RegExp(
+  `^[ \\t]*${TOKEN}[ \\t]*=[ \\t]*${OCTETS}[ \\t]*(?:;[ \\t]*${TOKEN}[ \\t]*(?:=[ \\t]*${OCTETS}[ \\t]*)?)*$`,
+);
+
+function refused(key: string, option: string, expected: string): ToolCallExtensionsError {
   return new ToolCallExtensionsError("invalid-argument", `the _meta key "${key}" must be ${expected}`, {
-    argument: "a key of option forward",
+    argument: `a key of option ${option}`,
     received: key,
     expected,
   });

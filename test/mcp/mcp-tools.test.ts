@@ -1,221 +1,219 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { inspect } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { Agent, extensionToken, outcomeText, type RunEvent, ToolCallExtensions, ToolSet } from "tool-call-extensions";
-import { mcpTools } from "tool-call-extensions/mcp";
-import { scriptedModel } from "tool-call-extensions/testing";
-import { afterEach, describe, expect, test } from "vitest";
+import { extensionToken, outcomeText, ToolCallExtensions, ToolSet } from "tool-call-extensions";
+import { McpResult, mcpTools } from "tool-call-extensions/mcp";
+import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { type Connection, connectors } from "./connections.ts";
 
 const Tenant = extensionToken("tenant").of(z.string());
-const Secret = extensionToken("secret").of(z.string());
 const Live = extensionToken("live").of<string>();
+const Trace = extensionToken("trace").of(z.string());
+const none = new ToolCallExtensions();
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-interface Wire {
-  readonly client: Client;
-  /** Every JSON-RPC message the server received. */
-  readonly received: readonly unknown[];
-  readonly cancelled: () => boolean;
+async function inMemory(): Promise<Connection> {
+  const connector = connectors.find(({ transport }) => transport === "memory");
+  if (connector === undefined) throw new Error("no connector");
+  const connection = await connector.connect();
+  closers.push(connection.close);
+  return connection;
 }
 
-async function connect(): Promise<Wire> {
-  const server = new McpServer({ name: "server", version: "1.0.0" });
-  server.registerTool("meta", { inputSchema: { n: z.number() } }, ({ n }, { _meta }) => {
-    return { content: [{ type: "text", text: JSON.stringify({ n, meta: _meta ?? null }) }] };
-  });
-  server.registerTool("structured", { outputSchema: { degrees: z.number() } }, () => {
-    return { content: [{ type: "text", text: "{}" }], structuredContent: { degrees: 21 } };
-  });
-  server.registerTool("picture", {}, () => ({ content: [{ type: "image", mimeType: "image/png", data: "AA==" }] }));
-  server.registerTool("refuses", {}, () => ({ isError: true, content: [{ type: "text", text: "no such order" }] }));
-  let isCancelled = false;
-  server.registerTool("waits", {}, (_extra) => {
-    return new Promise(() => {
-      _extra.signal.addEventListener("abort", () => {
-        isCancelled = true;
-      });
-    });
-  });
-  const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  const client = new Client({ name: "client", version: "1.0.0" });
-  await server.connect(theirs);
-  const received: unknown[] = [];
-  const deliver = theirs.onmessage;
-  theirs.onmessage = (message, extra) => {
-    received.push(message);
-    deliver?.(message, extra);
-  };
-  await client.connect(ours);
-  closers.push(() => client.close());
-  return { client, received, cancelled: () => isCancelled };
-}
-
-async function textOf(tools: ToolSet<never>, name: string, extensions = new ToolCallExtensions()): Promise<string> {
-  return outcomeText(await tools.callWithExtensions(name, name === "meta" ? { n: 1 } : {}, extensions), name);
-}
-
-describe("forwarding", () => {
-  const extensions = new ToolCallExtensions().with(Tenant, "t-7").with(Secret, "canary-5f1").with(Live, "canary-77c");
-
-  test("sends the tokens that were named, under the names they were given", async () => {
-    const { client } = await connect();
-    const tools = new ToolSet(await mcpTools(client, { forward: { "com.example/tenant": Tenant } }));
-    expect(JSON.parse(await textOf(tools, "meta", extensions))).toEqual({
-      n: 1,
-      meta: { "com.example/tenant": "t-7" },
-    });
-  });
-
-  test("sends nothing by default", async () => {
-    const { client } = await connect();
-    expect(JSON.parse(await textOf(new ToolSet(await mcpTools(client)), "meta", extensions))).toEqual({
-      n: 1,
-      meta: null,
-    });
-  });
-
-  test("keeps every other value off the wire, out of events and out of what the model sees", async () => {
-    const { client, received } = await connect();
-    const model = scriptedModel([{ toolCalls: [{ toolName: "meta", input: { n: 1 } }] }, "done"]);
-    const agent = new Agent({
-      name: "a",
-      model,
-      tools: await mcpTools(client, { forward: { "com.example/t": Tenant } }),
-    });
-    const events: RunEvent[] = [];
-    for await (const event of agent.prompt("x").toolExtensions(extensions).stream()) events.push(event);
-    expect(JSON.stringify(received)).toContain("t-7");
-    for (const text of [received, model.requests, events].flatMap((all) => [
-      JSON.stringify(all),
-      inspect(all, { depth: 20 }),
-    ])) {
-      expect(text).not.toContain("canary");
-    }
-  });
-
-  test("leaves a token out that the caller does not have", async () => {
-    const { client } = await connect();
-    const tools = new ToolSet(await mcpTools(client, { forward: { "com.example/tenant": Tenant } }));
-    expect(JSON.parse(await textOf(tools, "meta"))).toEqual({ n: 1, meta: null });
-  });
-
-  test("fails the call before anything is sent when a token has no schema", async () => {
-    const { client, received } = await connect();
-    const tools = new ToolSet(await mcpTools(client, { forward: { "com.example/live": Live } }));
-    const before = received.length;
-    const outcome = await tools.callWithExtensions("meta", { n: 1 }, extensions);
-    expect(outcome).toMatchObject({ status: "failed", kind: "error", error: { code: "not-portable" } });
-    expect(String(outcome.status === "failed" && outcome.error)).not.toContain("canary");
-    expect(received.length).toBe(before);
-  });
-
-  test.each([
-    "progressToken",
-    "tenant",
-    "mcp.dev/x",
-    "io.modelcontextprotocol/x",
-    "1com/x",
-    "com.example/",
-    "com..x/y",
-    "com.example/-a",
-  ])("refuses the key %s", async (key) => {
-    const { client } = await connect();
-    await expect(mcpTools(client, { forward: { [key]: Tenant } })).rejects.toMatchObject({ code: "invalid-argument" });
-  });
-});
-
-describe("results", () => {
-  test("gives structured content as the output", async () => {
-    const { client } = await connect();
-    const outcome = await new ToolSet(await mcpTools(client)).callWithExtensions(
-      "structured",
-      {},
-      new ToolCallExtensions(),
-    );
-    expect(outcome).toMatchObject({ status: "completed", output: { degrees: 21 } });
-  });
-
-  test("keeps content that is not text", async () => {
-    const { client } = await connect();
-    const outcome = await new ToolSet(await mcpTools(client)).callWithExtensions(
-      "picture",
-      {},
-      new ToolCallExtensions(),
-    );
-    expect(outcome).toMatchObject({ output: [{ type: "image", mimeType: "image/png", data: "AA==" }] });
-  });
-
-  test("shows the model what the server says of a failure", async () => {
-    const { client } = await connect();
-    expect(await textOf(new ToolSet(await mcpTools(client)), "refuses")).toBe("no such order");
-  });
-});
-
-test("keeps names as the server states them, and puts a prefix before them when asked", async () => {
-  // The SDK's own McpServer cannot register such a name; its low-level Server can offer it.
+/** Connects a client to a server that has only these tools and this answer. */
+async function connectTo(tools: readonly object[], answer: (name: string) => object, pageSize = 100): Promise<Client> {
   const server = new Server({ name: "server", version: "1.0.0" }, { capabilities: { tools: {} } });
-  const tools = [{ name: "__proto__", inputSchema: { type: "object" as const } }];
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => ({ content: [{ type: "text", text: params.name }] }));
+  server.setRequestHandler(ListToolsRequestSchema, ({ params }) => {
+    const from = Number(params?.cursor ?? 0);
+    const more = from + pageSize < tools.length ? { nextCursor: String(from + pageSize) } : {};
+    return { tools: tools.slice(from, from + pageSize), ...more };
+  });
+  server.setRequestHandler(CallToolRequestSchema, ({ params }) => answer(params.name));
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   const client = new Client({ name: "client", version: "1.0.0" });
   await Promise.all([server.connect(theirs), client.connect(ours)]);
   closers.push(() => client.close());
-  expect((await mcpTools(client)).map(({ name }) => name)).toEqual(["__proto__"]);
-  const prefixed = new ToolSet(await mcpTools(client, { prefix: "shop_" }));
-  expect(await textOf(prefixed, "shop___proto__")).toBe("__proto__");
-});
+  return client;
+}
 
-test("an abort ends the call and sends the server a cancel notice", async () => {
-  const { client, cancelled, received } = await connect();
-  const tools = new ToolSet(await mcpTools(client));
-  const abort = new AbortController();
-  const call = tools.callWithExtensions("waits", {}, new ToolCallExtensions(), { signal: abort.signal });
-  setTimeout(() => abort.abort(new Error("stop")), 20);
-  expect(await call).toMatchObject({ status: "failed", kind: "aborted", error: { message: "stop" } });
-  await expect.poll(cancelled).toBe(true);
-  expect(JSON.stringify(received)).toContain("notifications/cancelled");
-});
+const failureOf = async (tools: ToolSet<never>, name: string, extensions = none) => {
+  const outcome = await tools.callWithExtensions(name, {}, extensions);
+  return outcome.status === "failed" ? outcome : expect.fail(`the call ${outcome.status}`);
+};
 
-test("reads every page of the list", async () => {
-  const { client } = await connect();
-  const page = (name: string) => ({ name, inputSchema: { type: "object" } });
-  const pages = [{ tools: [page("a")], nextCursor: "2" }, { tools: [page("b")] }];
-  const listTools = async (params?: { cursor?: string }) => pages[params?.cursor === "2" ? 1 : 0] ?? { tools: [] };
-  const tools = await mcpTools({ listTools, callTool: client.callTool.bind(client) });
-  expect(tools.map(({ name }) => name)).toEqual(["a", "b"]);
-});
-
-test("calls a real server over stdio", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "mcp-"));
-  writeFileSync(join(folder, "note.txt"), "hello from a file");
-  const path = createRequire(import.meta.url).resolve("@modelcontextprotocol/server-filesystem/dist/index.js");
-  const client = new Client({ name: "client", version: "1.0.0" });
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [path, folder], stderr: "ignore" }));
-  closers.push(async () => {
-    await client.close();
-    rmSync(folder, { recursive: true });
+describe("what leaves in _meta", () => {
+  it("fails the call before anything is sent when a token has no schema", async () => {
+    const { client, received } = await inMemory();
+    const tools = new ToolSet(await mcpTools(client, { forward: { "com.example/live": Live } }));
+    const before = received.length;
+    const { error } = await failureOf(tools, "seen", none.with(Live, "canary-77c"));
+    expect(error).toMatchObject({ code: "not-portable" });
+    expect(String(error)).not.toContain("canary");
+    expect(received.length).toBe(before);
   });
-  const tools = new ToolSet(await mcpTools(client, { forward: { "com.example/tenant": Tenant } }));
-  const read = await tools.callWithExtensions(
-    "read_text_file",
-    { path: join(folder, "note.txt") },
-    new ToolCallExtensions().with(Tenant, "t-7"),
-  );
-  expect(outcomeText(read, "read_text_file")).toContain("hello from a file");
-  const outside = await tools.callWithExtensions("read_text_file", { path: "/etc/hostname" }, new ToolCallExtensions());
-  expect(outside).toMatchObject({ status: "failed", kind: "error" });
+
+  it("is the function's word where both name a key, and what it leaves undefined is left out", async () => {
+    const { client, received } = await inMemory();
+    const meta = () => ({ "com.example/a": "function", "com.example/b": undefined });
+    const tools = new ToolSet(await mcpTools(client, { forward: { "com.example/a": Tenant }, meta, progress: false }));
+    await tools.callWithExtensions("seen", {}, none.with(Tenant, "token"));
+    expect(received.at(-1)?.params?._meta).toEqual({ "com.example/a": "function" });
+  });
+
+  it("is a copy, made for each call", async () => {
+    const { client } = await inMemory();
+    const sent: Record<string, unknown>[] = [];
+    const callTool = (params: { readonly _meta: Record<string, unknown> }, ...rest: unknown[]) => {
+      sent.push(params._meta);
+      return Reflect.apply(client.callTool, client, [params, ...rest]);
+    };
+    const given = { "com.example/a": { list: [1] } };
+    const tools = new ToolSet(
+      await mcpTools({ listTools: client.listTools.bind(client), callTool }, { meta: () => given }),
+    );
+    await tools.callWithExtensions("seen", {}, none);
+    await tools.callWithExtensions("seen", {}, none);
+    expect(sent).toEqual([given, given]);
+    expect(sent[0]).not.toBe(given);
+    expect(sent[0]?.["com.example/a"]).not.toBe(given["com.example/a"]);
+    expect(sent[0]).not.toBe(sent[1]);
+  });
+
+  it.each([
+    ["a key of the protocol", { progressToken: 99 }, "progressToken"],
+    ["a reserved prefix", { "io.modelcontextprotocol/clientInfo": {} }, "io.modelcontextprotocol/clientInfo"],
+    ["a key of this library", { "tool-call-extensions/invocation-key": "x" }, "tool-call-extensions/invocation-key"],
+    ["a malformed key", { "com..example/x": 1 }, "com..example/x"],
+    ["a bad trace", { traceparent: "00-0-0-0" }, "traceparent"],
+    ["a value that is not JSON", { "com.example/f": () => 1 }, "com.example/f"],
+    ["a number JSON cannot hold", { "com.example/n": Number.NaN }, "com.example/n"],
+    ["no object", "text", "what option meta gives"],
+  ])("cannot be %s: that one call fails and says why", async (_what, given, named) => {
+    const { client, received } = await inMemory();
+    const tools = new ToolSet(await mcpTools(client, { meta: () => given as never }));
+    const before = received.length;
+    const { kind, error } = await failureOf(tools, "seen");
+    expect(kind).toBe("error");
+    expect(String(error)).toContain(named);
+    expect(received.length).toBe(before);
+  });
+
+  it("may carry a trace in the W3C's names", async () => {
+    const { client, received } = await inMemory();
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    const tracing = { tracestate: "a=1,b@c=2", baggage: "user=42;private, region = eu" };
+    const tools = new ToolSet(await mcpTools(client, { forward: { traceparent: Trace }, meta: () => tracing }));
+    await tools.callWithExtensions("seen", {}, none.with(Trace, traceparent));
+    expect(received.at(-1)?.params?._meta).toMatchObject({ traceparent, ...tracing });
+    const { error } = await failureOf(tools, "seen", none.with(Trace, "not a trace"));
+    expect(String(error)).toMatch(/"traceparent" must be followed by a value in the format of the W3C's/);
+  });
+});
+
+describe("options", () => {
+  it.each([
+    [{ forward: { progressToken: Tenant } }, /"progressToken" must be a key of your own/],
+    [{ forward: { "io.modelcontextprotocol/x": Tenant } }, /reserved for the protocol/],
+    [{ meta: "x" as never }, /option meta must be a function of the call; received string/],
+    [{ timeoutMs: 0 }, /option timeoutMs must be a number of milliseconds from 1 to 2147483647; received 0/],
+    [{ timeoutMs: Number.NaN }, /received NaN/],
+  ])("refuses %o", async (options, message) => {
+    const { client } = await inMemory();
+    await expect(mcpTools(client, options)).rejects.toThrow(message);
+  });
+});
+
+describe("the list", () => {
+  const page = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object" }, ...more });
+
+  it("is read to its last page, and results are checked by every page's output schemas", async () => {
+    const outputSchema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
+    const listed = ["a", "b", "c"].map((name) => page(name, { outputSchema }));
+    const client = await connectTo(listed, () => ({ content: [], structuredContent: { n: "no number" } }), 1);
+    const tools = new ToolSet(await mcpTools(client));
+    expect(tools.definitions.map(({ name }) => name)).toEqual(["a", "b", "c"]);
+    for (const name of ["a", "b", "c"]) {
+      expect(String((await failureOf(tools, name)).error)).toMatch(/does not match the tool's output schema/);
+    }
+  });
+
+  it("that never ends is an error", async () => {
+    const client = await connectTo([page("a")], () => ({ content: [] }));
+    const endless = { listTools: async () => ({ tools: [], nextCursor: "1" }), callTool: client.callTool.bind(client) };
+    await expect(mcpTools(endless)).rejects.toThrow("has no end");
+  });
+
+  it("keeps names and schemas as they are, with a prefix where asked for", async () => {
+    const inputSchema = { type: "object", $defs: { n: { type: "number" } }, properties: { n: { $ref: "#/$defs/n" } } };
+    const client = await connectTo([page("__proto__", { inputSchema })], (name) => ({
+      content: [{ type: "text", text: name }],
+    }));
+    expect(new ToolSet(await mcpTools(client)).definitions).toEqual([
+      { name: "__proto__", description: undefined, inputSchema },
+    ]);
+    const prefixed = new ToolSet(await mcpTools(client, { prefix: "shop_" }));
+    const outcome = await prefixed.callWithExtensions("shop___proto__", {}, none);
+    expect(outcomeText(outcome, "")).toBe("__proto__");
+  });
+
+  it("is read again where the server says that it changed", async () => {
+    const server = new McpServer({ name: "server", version: "1.0.0" });
+    server.registerTool("one", {}, () => ({ content: [] }));
+    const names: string[][] = [];
+    const onChanged = async () => {
+      names.push((await mcpTools(client)).map(({ name }) => name));
+    };
+    const client: Client = new Client(
+      { name: "client", version: "1.0.0" },
+      { listChanged: { tools: { onChanged, autoRefresh: false, debounceMs: 0 } } },
+    );
+    const [ours, theirs] = InMemoryTransport.createLinkedPair();
+    await Promise.all([server.connect(theirs), client.connect(ours)]);
+    closers.push(() => client.close());
+    server.registerTool("two", {}, () => ({ content: [] }));
+    await expect.poll(() => names.at(-1)).toEqual(["one", "two"]);
+  });
+});
+
+describe("results", () => {
+  const single = [{ name: "t", inputSchema: { type: "object" } }];
+  const outcomeOf = async (result: object) => {
+    const client = await connectTo(single, () => result);
+    return new ToolSet(await mcpTools(client)).callWithExtensions("t", {}, none);
+  };
+
+  it("are the structured content where there is some", async () => {
+    const outcome = await outcomeOf({ content: [{ type: "text", text: "{}" }], structuredContent: { degrees: 21 } });
+    expect(outcome).toMatchObject({ status: "completed", output: { degrees: 21 } });
+  });
+
+  it("are whole in the result extensions", async () => {
+    const result = { content: [{ type: "text", text: "hi" }], _meta: { "com.example/cost": 3 } };
+    const outcome = await outcomeOf(result);
+    expect(outcome.status === "completed" && outcome.resultExtensions?.get(McpResult)).toEqual(result);
+  });
+
+  it("that the server marks as an error without a word name the tool", async () => {
+    expect(outcomeText(await outcomeOf({ content: [], isError: true }), "t")).toBe(
+      'The server reports that "t" failed.',
+    );
+  });
+
+  it("show the model what the server says of its arguments, and no other error of the protocol", async () => {
+    const failing = async (code: number) => {
+      const client = await connectTo(single, () => {
+        throw Object.assign(new Error("city must be given"), { code });
+      });
+      return outcomeText(await new ToolSet(await mcpTools(client)).callWithExtensions("t", {}, none), "t");
+    };
+    expect(await failing(-32_602)).toContain("city must be given");
+    expect(await failing(-32_603)).toBe('Tool "t" failed.');
+  });
 });

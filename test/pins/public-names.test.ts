@@ -70,6 +70,7 @@ test("the root exports exactly these names", () => {
     "ToolSet",
     "Usage",
     "currentToolInvocation",
+    "decodeExtensions",
     "defineTool",
     "deriveInvocationKey",
     "encodeExtensions",
@@ -97,7 +98,16 @@ test("the adapters export exactly these names", () => {
     "PostgresOnceStore",
     "postgresOnceStore",
   ]);
-  expect(namesOf("mcp/index.ts")).toEqual(["McpClient", "McpToolsOptions", "mcpTools"]);
+  expect(namesOf("mcp/index.ts")).toEqual([
+    "McpClient",
+    "McpRequest",
+    "McpResult",
+    "McpServer",
+    "McpToolsOptions",
+    "ServeToolsOptions",
+    "mcpTools",
+    "serveTools",
+  ]);
 });
 
 test("the package exports exactly these entries", () => {

@@ -1,0 +1,147 @@
+import {
+  type AnyExtensionToken,
+  type ToolCallExtensions,
+  ToolCallExtensionsError,
+  ToolError,
+  type ToolEvent,
+  type ToolSet,
+} from "../index.ts";
+import { toCallResult } from "./call-result.ts";
+import { acceptedExtensions, RequestError, remoteIdentity } from "./incoming-meta.ts";
+import { handle, lowLevel, type McpServer, type RequestContext, type RequestParams } from "./mcp-server.ts";
+import { assertMetaKey } from "./meta-key.ts";
+import { ProgressNotices } from "./progress-notices.ts";
+
+/** One call of a served tool, before it begins: what its extensions are made from. */
+export interface McpRequest extends Omit<RequestContext, "notify" | "context"> {
+  readonly toolName: string;
+  /** What the client sent of the keys in `accept`: validated, but the client's word. */
+  readonly accepted: ToolCallExtensions<string>;
+  /** The SDK's own second argument of a request handler: `extra` in version 1, `ctx` in version 2. */
+  readonly context: object;
+}
+
+interface CommonOptions<Needs extends string> {
+  /** What a client may send, by `_meta` key; the token needs a schema. Whatever else it sends is ignored. */
+  readonly accept?: Readonly<Record<string, AnyExtensionToken>> | undefined;
+  /**
+   * Makes what a call sees; without it, that is what was accepted. What it throws ends the call: the client reads the message
+   * of a `ToolError`, or which accepted key is missing; anything else goes to the server's `onerror`.
+   */
+  readonly extensions?:
+    | ((request: McpRequest) => ToolCallExtensions<Needs> | Promise<ToolCallExtensions<Needs>>)
+    | undefined;
+  /** Hears of every served call and of the calls made inside it. */
+  readonly listener?: ((event: ToolEvent) => void) | undefined;
+}
+
+/** How served calls get their extensions: `extensions` may be left out only where no tool needs one. */
+export type ServeToolsOptions<Needs extends string> = CommonOptions<Needs> &
+  ([Needs] extends [never] ? unknown : Required<Pick<CommonOptions<Needs>, "extensions">>);
+
+/**
+ * Serves a set's tools from an MCP server of either version of the SDK; call it before the server connects. Each request
+ * gets its own extensions. Id and key that a client sent become the call's, and its invocation is then `isRemote`: the
+ * client's word, so whoever keys anything by it keeps clients apart. Failures are told as they are to a model.
+ *
+ * @throws ToolCallExtensionsError `invalid-argument` for an `accept` key that the protocol does not allow.
+ * @example
+ * ```ts
+ * import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
+ * import { McpServer } from "@modelcontextprotocol/server";
+ * import { defineTool, extensionToken, ToolSet } from "tool-call-extensions";
+ * import { serveTools } from "tool-call-extensions/mcp";
+ * import { z } from "zod";
+ *
+ * const Tenant = extensionToken("tenant").of(z.string());
+ * const whose = defineTool({
+ *   name: "whose",
+ *   input: z.object({}),
+ *   requires: [Tenant],
+ *   callWithExtensions: (_input, extensions) => extensions.require(Tenant),
+ * });
+ * const server = new McpServer({ name: "shop", version: "1.0.0" });
+ * serveTools(server, new ToolSet([whose]), {
+ *   accept: { "com.example/tenant": Tenant },
+ *   extensions: ({ accepted }) => accepted.expect(Tenant),
+ * });
+ *
+ * const client = new Client({ name: "agent", version: "1.0.0" });
+ * const [ours, theirs] = InMemoryTransport.createLinkedPair();
+ * await Promise.all([server.connect(theirs), client.connect(ours)]);
+ * const { content } = await client.callTool({ name: "whose", _meta: { "com.example/tenant": "t-7" } });
+ * if (JSON.stringify(content) !== '[{"type":"text","text":"t-7"}]') throw new Error("not accepted");
+ * await client.close();
+ * ```
+ */
+export function serveTools<Needs extends string>(
+  server: McpServer,
+  tools: ToolSet<Needs>,
+  ...[options]: [Needs] extends [never] ? [options?: ServeToolsOptions<Needs>] : [options: ServeToolsOptions<Needs>]
+): void {
+  const settled: CommonOptions<Needs> = options ?? {};
+  for (const key of Object.keys(settled.accept ?? {})) assertMetaKey(key, "accept");
+  const target = lowLevel(server);
+  target.registerCapabilities({ tools: {} });
+  handle(target, "tools/list", () => ({ tools: tools.definitions.map(withoutAbsent) }));
+  handle(target, "tools/call", async ({ params }, context) => {
+    try {
+      return await answer(tools, settled, params, context);
+    } catch (error) {
+      if (error instanceof RequestError && error.code === RequestError.INVALID_PARAMS) throw error;
+      target.onerror?.(error instanceof Error ? error : new Error("a served call failed", { cause: error }));
+      throw new RequestError(RequestError.INTERNAL_ERROR, `Tool "${params.name}" failed.`);
+    }
+  });
+}
+
+async function answer<Needs extends string>(
+  tools: ToolSet<Needs>,
+  { accept = {}, extensions: makeExtensions, listener }: CommonOptions<Needs>,
+  { name, arguments: input = {}, _meta = {} }: RequestParams,
+  { notify, ...request }: RequestContext,
+): Promise<object> {
+  const accepted = await acceptedExtensions(_meta, accept);
+  const made = await caught(() => makeExtensions?.({ ...request, toolName: name, accepted }) ?? accepted);
+  if ("failure" in made) return refusal(made.failure, name, accept);
+  const progress = new ProgressNotices(_meta["progressToken"], notify);
+  const hear = (event: ToolEvent): void => {
+    progress.hear(event);
+    listener?.(event);
+  };
+  const isHeard = progress.isAsked || listener !== undefined;
+  const outcome = await tools.callWithExtensions(name, input, made.value, {
+    signal: request.signal,
+    remote: remoteIdentity(_meta),
+    listener: isHeard ? hear : undefined,
+  });
+  await progress.sent();
+  return outcome.status === "failed" && outcome.kind === "missing-extension"
+    ? refusal(outcome.error, name, accept)
+    : toCallResult(outcome, name);
+}
+
+/** A refusal that is meant for the model is a result; a key that the client left out is the client's fault. */
+function refusal(error: unknown, toolName: string, accept: Readonly<Record<string, AnyExtensionToken>>): object {
+  if (ToolError.is(error)) return toCallResult({ status: "failed", kind: "error", error }, toolName);
+  const missing = ToolCallExtensionsError.is(error) && error.code === "missing-extension" ? error.details.missing : [];
+  const keys = Object.entries(accept).filter(([, { id }]) => missing.includes(id));
+  if (keys.length === 0) throw error;
+  const names = keys.map(([key]) => `"${key}"`).join(", ");
+  throw new RequestError(RequestError.INVALID_PARAMS, `Tool "${toolName}" needs ${names} in _meta.`, { cause: error });
+}
+
+type Caught<Value> = { readonly value: Value } | { readonly failure: unknown };
+
+async function caught<Value>(make: () => Value | Promise<Value>): Promise<Caught<Value>> {
+  try {
+    return { value: await make() };
+  } catch (failure) {
+    return { failure };
+  }
+}
+
+/** An absent description is no key at all: the SDKs' schemas refuse `undefined` where the wire would lose it. */
+function withoutAbsent({ description, ...definition }: ToolSet["definitions"][number]): object {
+  return description === undefined ? definition : { ...definition, description };
+}

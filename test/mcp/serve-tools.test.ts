@@ -1,0 +1,259 @@
+import { Client } from "@modelcontextprotocol/client";
+import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import {
+  defineTool,
+  extensionToken,
+  ToolCallExtensions,
+  ToolError,
+  type ToolEvent,
+  ToolInvocationContext,
+  ToolSet,
+} from "tool-call-extensions";
+import { type McpRequest, type ServeToolsOptions, serveTools } from "tool-call-extensions/mcp";
+import { memoryOnceStore, once } from "tool-call-extensions/once";
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { connectors, server1, server2 } from "./connections.ts";
+import { Limits, Tenant } from "./served-tools.ts";
+
+const User = extensionToken("user").of<string>();
+const KEY = `ik1_${"0".repeat(32)}`;
+
+const whose = defineTool({
+  name: "whose",
+  input: z.object({}),
+  requires: [Tenant],
+  callWithExtensions: (_input, extensions) => extensions.require(Tenant),
+});
+const whoAmI = defineTool({
+  name: "who_am_i",
+  input: z.object({}),
+  requires: [User],
+  callWithExtensions: (_input, extensions) => extensions.require(User),
+});
+const identity = defineTool({
+  name: "identity",
+  input: z.object({}),
+  callWithExtensions: (_input, extensions) => {
+    const { toolCallId, invocationKey, isRemote } = extensions.require(ToolInvocationContext);
+    return { toolCallId, invocationKey, isRemote };
+  },
+});
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+/** What the SDKs' clients have in common, for requests that are sent as they are. */
+interface Raw {
+  request(
+    request: object,
+  ): Promise<{
+    readonly content?: unknown;
+    readonly structuredContent?: unknown;
+    readonly isError?: boolean | undefined;
+  }>;
+  readonly faults: readonly Error[];
+}
+
+async function serve1<Needs extends string>(tools: ToolSet<Needs>, options: ServeToolsOptions<Needs>): Promise<Raw> {
+  const server = server1((target) => serveTools(target, tools, options));
+  const faults: Error[] = [];
+  server.onerror = (error) => faults.push(error);
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  const client = new Client1({ name: "client", version: "1.0.0" });
+  await Promise.all([server.connect(theirs), client.connect(ours)]);
+  closers.push(() => client.close());
+  const schema = z.looseObject({}) as never;
+  return { request: (params) => client.request({ method: "tools/call", params: params as never }, schema), faults };
+}
+
+async function serve2<Needs extends string>(tools: ToolSet<Needs>, options: ServeToolsOptions<Needs>): Promise<Raw> {
+  const server = server2((target) => serveTools(target, tools, options));
+  const faults: Error[] = [];
+  server.server.onerror = (error) => faults.push(error);
+  // The transports of both versions carry the same messages.
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  const client = new Client({ name: "client", version: "1.0.0" });
+  await Promise.all([server.connect(theirs as never), client.connect(ours as never)]);
+  closers.push(() => client.close());
+  return { request: (params) => client.callTool(params as never), faults };
+}
+
+describe.each([
+  ["version 1", serve1],
+  ["version 2", serve2],
+] as const)("serveTools, %s", (_version, serve) => {
+  const textOf = ({ content }: { readonly content?: unknown }) => (content as { readonly text: string }[])[0]?.text;
+
+  it("takes the accepted keys, by their schemas, and nothing else", async () => {
+    const seen: McpRequest[] = [];
+    const options = {
+      accept: { "com.example/tenant": Tenant, "com.example/limits": Limits },
+      extensions: (request: McpRequest) => {
+        seen.push(request);
+        return request.accepted.expect(Tenant);
+      },
+    };
+    const { request } = await serve(new ToolSet([whose]), options);
+    const _meta = {
+      "com.example/tenant": "t-7",
+      "com.example/limits": { max: 3, extra: 1 },
+      "com.example/admin": true,
+      tenant: "x",
+    };
+    expect(textOf(await request({ name: "whose", arguments: {}, _meta }))).toBe("t-7");
+    expect(seen[0]?.accepted.tokens()).toEqual([Tenant, Limits]);
+    expect(seen[0]?.accepted.get(Limits)).toEqual({ max: 3 });
+    expect(seen[0]).toMatchObject({ toolName: "whose", sessionId: undefined, authInfo: undefined });
+    expect(seen[0]?.signal).toBeInstanceOf(AbortSignal);
+  });
+
+  it.each([
+    ["does not fit its schema", 7, /its value does not fit its schema at: the root/],
+    ["is too large", "x".repeat(17_000), /its JSON is longer than 16384 characters/],
+  ])("refuses an accepted key whose value %s, without quoting it", async (_what, value, message) => {
+    const { request } = await serve(new ToolSet([identity]), { accept: { "com.example/tenant": Tenant } });
+    const failure = request({ name: "identity", arguments: {}, _meta: { "com.example/tenant": value } });
+    await expect(failure).rejects.toMatchObject({ code: -32_602, message: expect.stringMatching(message) });
+    await expect(failure).rejects.not.toThrow("xxxx");
+  });
+
+  it("tells the client which accepted key is missing", async () => {
+    const accept = { "com.example/tenant": Tenant };
+    const asked = await serve(new ToolSet([whose]), { accept, extensions: ({ accepted }) => accepted.expect(Tenant) });
+    const left = await serve(new ToolSet([whose]), { accept, extensions: ({ accepted }) => accepted });
+    for (const { request } of [asked, left]) {
+      await expect(request({ name: "whose", arguments: {} })).rejects.toMatchObject({
+        code: -32_602,
+        message: expect.stringContaining('Tool "whose" needs "com.example/tenant" in _meta.'),
+      });
+    }
+  });
+
+  it("lets the server's own value win over the client's", async () => {
+    const extensions = ({ accepted }: McpRequest) => accepted.with(Tenant, "of the server");
+    const { request } = await serve(new ToolSet([whose]), { accept: { "com.example/tenant": Tenant }, extensions });
+    const _meta = { "com.example/tenant": "spoofed" };
+    expect(textOf(await request({ name: "whose", arguments: {}, _meta }))).toBe("of the server");
+  });
+
+  it("keeps a fault of the server from the client and tells the server", async () => {
+    const broken = new Error("no connection, password=canary-41");
+    const extensions = (): ToolCallExtensions<"user"> => {
+      throw broken;
+    };
+    const { request, faults } = await serve(new ToolSet([whoAmI]), { extensions });
+    const failure = request({ name: "who_am_i", arguments: {} });
+    await expect(failure).rejects.toMatchObject({
+      code: -32_603,
+      message: expect.stringContaining('Tool "who_am_i" failed.'),
+    });
+    await expect(failure).rejects.not.toThrow("canary");
+    expect(faults).toContain(broken);
+  });
+
+  it("tells the server, not the client, of an extension that it should have made", async () => {
+    const extensions = ({ accepted }: McpRequest): ToolCallExtensions<string> => accepted;
+    const { request, faults } = await serve(new ToolSet([whoAmI]), { extensions });
+    await expect(request({ name: "who_am_i", arguments: {} })).rejects.toMatchObject({ code: -32_603 });
+    expect(faults).toMatchObject([{ code: "missing-extension" }]);
+  });
+
+  it("shows the model a refusal", async () => {
+    const extensions = (): ToolCallExtensions<"user"> => {
+      throw new ToolError("Log in first.");
+    };
+    const { request } = await serve(new ToolSet([whoAmI]), { extensions });
+    expect(await request({ name: "who_am_i", arguments: {} })).toMatchObject({
+      isError: true,
+      content: [{ type: "text", text: "Log in first." }],
+    });
+  });
+
+  it("answers an unknown tool with the protocol's error, which names the real ones", async () => {
+    const { request } = await serve(new ToolSet([identity]), {});
+    await expect(request({ name: "idendity", arguments: {} })).rejects.toMatchObject({
+      code: -32_602,
+      message: expect.stringContaining('There is no tool "idendity". Available: identity.'),
+    });
+  });
+
+  it.each([
+    [{ "tool-call-extensions/tool-call-id": "call_1x", "tool-call-extensions/invocation-key": KEY }, "call_1x", KEY],
+    [{ "tool-call-extensions/tool-call-id": "call_1x" }, "call_1x", undefined],
+    [{ "tool-call-extensions/invocation-key": KEY }, expect.any(String), KEY],
+  ])("takes the client's word %o as that", async (_meta, toolCallId, invocationKey) => {
+    const { request } = await serve(new ToolSet([identity]), {});
+    expect((await request({ name: "identity", arguments: {}, _meta })).structuredContent).toEqual({
+      toolCallId,
+      ...(invocationKey !== undefined && { invocationKey }),
+      isRemote: true,
+    });
+  });
+
+  it.each([
+    {},
+    { "tool-call-extensions/tool-call-id": "", "tool-call-extensions/invocation-key": "ik1_short" },
+    { "tool-call-extensions/tool-call-id": "a\\nb c", "tool-call-extensions/invocation-key": 7 },
+    { "tool-call-extensions/tool-call-id": "x".repeat(257), "tool-call-extensions/invocation-key": `${KEY}0` },
+  ])("makes an id where the client sent none that could be one: %o", async (_meta) => {
+    const { request } = await serve(new ToolSet([identity]), {});
+    const { structuredContent } = await request({ name: "identity", arguments: {}, _meta });
+    expect(structuredContent).toEqual({ toolCallId: expect.stringMatching(/^[0-9A-Za-z]{9}$/), isRemote: false });
+  });
+
+  it("runs a call that is sent twice under one key once", async () => {
+    let runs = 0;
+    const charge = defineTool({ name: "charge", input: z.object({}), call: () => ({ run: ++runs }) });
+    const { request } = await serve(new ToolSet([charge], { middleware: [once({ store: memoryOnceStore() })] }), {});
+    const sent = { name: "charge", arguments: {}, _meta: { "tool-call-extensions/invocation-key": KEY } };
+    const results = await Promise.all([request(sent), request(sent)]);
+    expect(results.map(({ structuredContent }) => structuredContent)).toEqual([{ run: 1 }, { run: 1 }]);
+  });
+
+  it("tells its listener of every call", async () => {
+    const events: ToolEvent[] = [];
+    const { request } = await serve(new ToolSet([identity]), { listener: (event) => events.push(event) });
+    await request({ name: "identity", arguments: {} });
+    expect(events.map(({ type }) => type)).toEqual(["tool-requested", "tool-completed"]);
+  });
+
+  it("reads arguments that are missing as none", async () => {
+    const { request } = await serve(new ToolSet([identity]), {});
+    expect(await request({ name: "identity" })).toMatchObject({ structuredContent: { isRemote: false } });
+  });
+});
+
+describe("serveTools", () => {
+  it("takes the low-level server as well", async () => {
+    const connector = connectors[0];
+    const connection = await connector?.connect((server) =>
+      serveTools("server" in server ? server.server : server, new ToolSet([identity])),
+    );
+    if (connection !== undefined) closers.push(connection.close);
+    expect((await connection?.client.listTools())?.tools.map(({ name }) => name)).toEqual(["identity"]);
+  });
+
+  it("refuses to accept a key that the protocol does not allow", () => {
+    const serve = (key: string) =>
+      server2((server) => serveTools(server, new ToolSet([identity]), { accept: { [key]: Tenant } }));
+    expect(() => serve("io.modelcontextprotocol/clientInfo")).toThrow(/reserved for the protocol/);
+    expect(() => serve("progressToken")).toThrow(/"progressToken" must be a key of your own/);
+  });
+
+  it("does not compile where a tool needs what no option makes", () => {
+    const check = () =>
+      server2((server) => {
+        // @ts-expect-error option extensions is missing
+        serveTools(server, new ToolSet([whoAmI]));
+        // @ts-expect-error option extensions is missing
+        serveTools(server, new ToolSet([whoAmI]), { accept: {} });
+        // @ts-expect-error "user" is not in the map
+        serveTools(server, new ToolSet([whoAmI]), { extensions: () => new ToolCallExtensions().with(Tenant, "t") });
+      });
+    expect(check).toBeTypeOf("function");
+  });
+});
