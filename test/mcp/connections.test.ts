@@ -40,26 +40,29 @@ describe.each(connectors)("$name", ({ connect, version, transport }) => {
     { own: true, progress: false },
     { own: false, progress: true },
     { own: true, progress: true },
-  ])("H12 modelcontextprotocol/typescript-sdk #559: sends the exact union, own metadata $own, progress $progress", async ({ own, progress }) => {
-    const options = {
-      forward: { "com.example/tenant": Tenant },
-      meta: () => ({ "com.example/n": 1 }),
-      invocation: true,
-    };
-    const tools = await toolsOf({ ...(own && options), progress });
-    const outcome = await tools.callWithExtensions("seen", { a: 1 }, extensions, SESSION);
-    expect(outcome.status).toBe("completed");
-    const ours = {
-      "com.example/tenant": "t-7",
-      "com.example/n": 1,
-      "tool-call-extensions/tool-call-id": "toolu_abcdef",
-      "tool-call-extensions/invocation-key": expect.stringMatching(/^ik1_[0-9a-v]{32}$/),
-    };
-    expect(sentMeta()).toEqual({ ...(own && ours), ...(progress && { progressToken: expect.anything() }) });
-    expect(lastCall()?.arguments).toEqual({ a: 1 });
-    const envelope = Object.keys(lastCall()?._meta ?? {}).filter(ofTheProtocol);
-    expect(envelope.length > 0).toBe(speaksEnvelope);
-  });
+  ])(
+    "H12 modelcontextprotocol/typescript-sdk #559: sends the exact union, own metadata $own, progress $progress",
+    async ({ own, progress }) => {
+      const options = {
+        forward: { "com.example/tenant": Tenant },
+        meta: () => ({ "com.example/n": 1 }),
+        invocation: true,
+      };
+      const tools = await toolsOf({ ...(own && options), progress });
+      const outcome = await tools.callWithExtensions("seen", { a: 1 }, extensions, SESSION);
+      expect(outcome.status).toBe("completed");
+      const ours = {
+        "com.example/tenant": "t-7",
+        "com.example/n": 1,
+        "tool-call-extensions/tool-call-id": "toolu_abcdef",
+        "tool-call-extensions/invocation-key": expect.stringMatching(/^ik1_[0-9a-v]{32}$/),
+      };
+      expect(sentMeta()).toEqual({ ...(own && ours), ...(progress && { progressToken: expect.anything() }) });
+      expect(lastCall()?.arguments).toEqual({ a: 1 });
+      const envelope = Object.keys(lastCall()?._meta ?? {}).filter(ofTheProtocol);
+      expect(envelope.length > 0).toBe(speaksEnvelope);
+    },
+  );
 
   it("gives the served call the client's identity, session and accepted values", async () => {
     const tools = await toolsOf({ forward: { "com.example/tenant": Tenant }, invocation: true });

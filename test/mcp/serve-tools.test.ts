@@ -48,9 +48,7 @@ afterEach(async () => {
 
 /** What the SDKs' clients have in common, for requests that are sent as they are. */
 interface Raw {
-  request(
-    request: object,
-  ): Promise<{
+  request(request: object): Promise<{
     readonly content?: unknown;
     readonly structuredContent?: unknown;
     readonly isError?: boolean | undefined;
