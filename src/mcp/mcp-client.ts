@@ -6,6 +6,7 @@ export interface McpToolDescription {
   readonly name: string;
   readonly description?: string | undefined;
   readonly inputSchema: JsonSchema;
+  readonly execution?: { readonly taskSupport?: string | undefined } | undefined;
 }
 
 /** The part of a connected client that is used: `Client` of `@modelcontextprotocol/sdk` 1.x and of `…/client` 2.x have it. */
@@ -28,31 +29,65 @@ interface CallToolOptions {
   readonly onprogress?: (progress: object) => void;
 }
 
-/** In version 1, the second argument is a schema; the type has what both versions share. */
-interface Callable {
-  callTool(params: CallToolParams, second: CallToolOptions | undefined, third?: CallToolOptions): Promise<McpResult>;
+interface Version1 {
+  callTool(params: CallToolParams, resultSchema: undefined, options: CallToolOptions): Promise<McpResult>;
   cacheToolMetadata?(tools: readonly McpToolDescription[]): void;
+  readonly experimental?: { readonly tasks: Tasks };
 }
 
-/** The boundary between the two versions of the SDK: how they differ at run time is known here alone. */
+interface Version2 {
+  callTool(params: CallToolParams, options: CallToolOptions): Promise<McpResult>;
+}
+
+interface Tasks {
+  callToolStream(params: CallToolParams, resultSchema: undefined, options: CallToolOptions): AsyncIterable<TaskMessage>;
+  cancelTask(taskId: string): Promise<unknown>;
+}
+
+type TaskMessage =
+  | { readonly type: "taskCreated" | "taskStatus"; readonly task: { readonly taskId: string } }
+  | { readonly type: "result"; readonly result: McpResult }
+  | { readonly type: "error"; readonly error: Error };
+
+/** Calls a tool under the server's own name for it. */
 export async function callTool(
   client: McpClient,
+  tool: McpToolDescription,
   params: CallToolParams,
   options: CallToolOptions,
 ): Promise<McpResult> {
-  const callable = client as unknown as Callable;
   try {
-    const isVersion2 = "getNegotiatedProtocolVersion" in client;
-    return await (isVersion2 ? callable.callTool(params, options) : callable.callTool(params, undefined, options));
+    if (isVersion2(client)) return await client.callTool(params, options);
+    const { experimental } = version1(client);
+    // Version 1 refuses to call these in the plain way; version 2 has no tasks.
+    const isTask = tool.execution?.taskSupport === "required" && experimental !== undefined;
+    if (isTask) return await callAsTask(experimental.tasks, params, options);
+    return await version1(client).callTool(params, undefined, options);
   } catch (error) {
     // What the server says of the model's own arguments is for the model, as if it were a result.
-    if (Object(error).code === INVALID_PARAMS && error instanceof Error)
-      throw new ToolError(error.message, { cause: error });
-    throw error;
+    if (!(error instanceof Error) || !("code" in error) || error.code !== INVALID_PARAMS) throw error;
+    throw new ToolError(error.message, { cause: error });
   }
 }
 
 const INVALID_PARAMS = -32_602;
+
+/** Starts a task and waits for its result; a task that nobody waits for any more is cancelled. */
+async function callAsTask(tasks: Tasks, params: CallToolParams, options: CallToolOptions): Promise<McpResult> {
+  let taskId: string | undefined;
+  try {
+    for await (const message of tasks.callToolStream(params, undefined, options)) {
+      if (message.type === "result") return message.result;
+      if (message.type === "error") throw message.error;
+      ({ taskId } = message.task);
+    }
+    throw new Error("the server ended the task without a result");
+  } catch (error) {
+    // The call has failed by now, whatever becomes of the notice.
+    if (options.signal.aborted && taskId !== undefined) tasks.cancelTask(taskId).catch(() => undefined);
+    throw error;
+  }
+}
 
 /** Reads every page. */
 export async function listTools(client: McpClient): Promise<readonly McpToolDescription[]> {
@@ -65,9 +100,18 @@ export async function listTools(client: McpClient): Promise<readonly McpToolDesc
     tools.push(...page.tools);
     cursor = page.nextCursor;
     if (cursor !== undefined && cursors.has(cursor))
-      throw new Error(`the server's list of tools has no end: it repeats`);
+      throw new Error(`the server's list of tools has no end: it gives a cursor again`);
   } while (cursor !== undefined);
-  // Version 1 validates results by the output schemas of the page that it read last, and forgets the others'.
-  if (cursors.size > 1) (client as unknown as Callable).cacheToolMetadata?.(tools);
+  // Version 1 checks results by the output schemas of the page that it read last, and forgets the others'.
+  if (cursors.size > 1) version1(client).cacheToolMetadata?.(tools);
   return tools;
+}
+
+/** The boundary between the two versions of the SDK: a method that only version 2 has tells them apart. */
+function isVersion2(client: McpClient): client is McpClient & Version2 {
+  return "getNegotiatedProtocolVersion" in client;
+}
+
+function version1(client: McpClient): Version1 {
+  return client as unknown as Version1;
 }

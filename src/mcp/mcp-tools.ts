@@ -74,7 +74,7 @@ function toTool(client: McpClient, description: McpToolDescription, options: Set
     callWithExtensions: (input, extensions) => {
       const invocation = extensions.require(ToolInvocationContext);
       const call = { tool, input, extensions: dynamic(extensions), invocation };
-      const request = { client, name: description.name, input, call, options };
+      const request = { client, description, input, call, options };
       return progress ? withProgress(request) : send(request);
     },
   });
@@ -88,21 +88,21 @@ function dynamic(extensions: ToolCallExtensions<never>): ToolCallExtensions<stri
 
 interface Request {
   readonly client: McpClient;
-  /** The server's own name of the tool. */
-  readonly name: string;
+  readonly description: McpToolDescription;
   readonly input: Record<string, unknown>;
   readonly call: ToolCall;
   readonly options: SettledOptions;
 }
 
 async function send(request: Request, onprogress?: (progress: object) => void): Promise<unknown> {
-  const { client, name, input, call, options } = request;
+  const { client, description, input, call, options } = request;
+  const { name } = description;
   const { signal } = call.invocation;
   const _meta = await outgoingMeta(call, options);
   signal.throwIfAborted();
   const params = { name, arguments: input, ...(_meta && { _meta }) };
   const settings = { signal, timeout: options.timeoutMs, ...(onprogress && { onprogress }) };
-  return toToolResult(name, await callTool(client, params, settings));
+  return toToolResult(name, await callTool(client, description, params, settings));
 }
 
 /** Yields what the server tells while the call is open; nobody is left to hear a notice that comes after the result. */

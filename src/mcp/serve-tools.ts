@@ -74,19 +74,20 @@ export type ServeToolsOptions<Needs extends string> = CommonOptions<Needs> &
  * await client.close();
  * ```
  */
+export function serveTools(server: McpServer, tools: ToolSet, options?: ServeToolsOptions<never>): void;
 export function serveTools<Needs extends string>(
   server: McpServer,
   tools: ToolSet<Needs>,
-  ...[options]: [Needs] extends [never] ? [options?: ServeToolsOptions<Needs>] : [options: ServeToolsOptions<Needs>]
-): void {
-  const settled: CommonOptions<Needs> = options ?? {};
-  for (const key of Object.keys(settled.accept ?? {})) assertMetaKey(key, "accept");
+  options: ServeToolsOptions<NoInfer<Needs>>,
+): void;
+export function serveTools(server: McpServer, tools: Served, options: CommonOptions<never> = {}): void {
+  for (const key of Object.keys(options.accept ?? {})) assertMetaKey(key, "accept");
   const target = lowLevel(server);
   target.registerCapabilities({ tools: {} });
-  handle(target, "tools/list", () => ({ tools: tools.definitions.map(withoutAbsent) }));
+  handle(target, "tools/list", () => ({ tools: tools.definitions.map(toListed) }));
   handle(target, "tools/call", async ({ params }, context) => {
     try {
-      return await answer(tools, settled, params, context);
+      return await answer(tools, options, params, context);
     } catch (error) {
       if (error instanceof RequestError && error.code === RequestError.INVALID_PARAMS) throw error;
       target.onerror?.(error instanceof Error ? error : new Error("a served call failed", { cause: error }));
@@ -95,9 +96,12 @@ export function serveTools<Needs extends string>(
   });
 }
 
-async function answer<Needs extends string>(
-  tools: ToolSet<Needs>,
-  { accept = {}, extensions: makeExtensions, listener }: CommonOptions<Needs>,
+/** What both overloads have in common: `requires` is checked again by each call. */
+type Served = Pick<ToolSet, "definitions" | "callWithExtensions">;
+
+async function answer(
+  tools: Served,
+  { accept = {}, extensions: makeExtensions, listener }: CommonOptions<never>,
   { name, arguments: input = {}, _meta = {} }: RequestParams,
   { notify, ...request }: RequestContext,
 ): Promise<object> {
@@ -141,7 +145,10 @@ async function caught<Value>(make: () => Value | Promise<Value>): Promise<Caught
   }
 }
 
-/** An absent description is no key at all: the SDKs' schemas refuse `undefined` where the wire would lose it. */
-function withoutAbsent({ description, ...definition }: ToolSet["definitions"][number]): object {
-  return description === undefined ? definition : { ...definition, description };
+/**
+ * The protocol wants the root's type written out, which a JSON Schema may leave to its other keywords. An absent description
+ * is no key at all: the SDKs' schemas refuse `undefined` where the wire would lose it.
+ */
+function toListed({ name, description, inputSchema }: ToolSet["definitions"][number]): object {
+  return { name, ...(description !== undefined && { description }), inputSchema: { type: "object", ...inputSchema } };
 }

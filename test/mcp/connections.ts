@@ -51,7 +51,7 @@ const stdioCommand = (version: 1 | 2) => {
   const stderr = "pipe" as const;
   return { command: process.execPath, args: ["--import", "tsx", stdioServer, String(version)], stderr };
 };
-const modern = { versionNegotiation: { mode: "auto" } } as const;
+const modern = { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: "auto" } } as const;
 
 export function server1(serve: Serve): Server1 {
   const server = new Server1(info);

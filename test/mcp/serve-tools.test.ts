@@ -235,6 +235,13 @@ describe("serveTools", () => {
     expect((await connection?.client.listTools())?.tools.map(({ name }) => name)).toEqual(["identity"]);
   });
 
+  it("writes out the type that the protocol wants of an input schema", async () => {
+    const tools = new ToolSet([defineTool({ name: "any", input: {}, call: () => 1 })]);
+    const connection = await connectors[0]?.connect((server) => serveTools(server, tools));
+    if (connection !== undefined) closers.push(connection.close);
+    expect((await connection?.client.listTools())?.tools).toEqual([{ name: "any", inputSchema: { type: "object" } }]);
+  });
+
   it("refuses to accept a key that the protocol does not allow", () => {
     const serve = (key: string) =>
       server2((server) => serveTools(server, new ToolSet([identity]), { accept: { [key]: Tenant } }));
