@@ -56,7 +56,10 @@ interface Raw {
   readonly faults: readonly Error[];
 }
 
-async function serve1<Needs extends string>(tools: ToolSet<Needs>, options: ServeToolsOptions<Needs>): Promise<Raw> {
+async function serve1<Needs extends string>(
+  tools: ToolSet<Needs>,
+  options: ServeToolsOptions<NoInfer<Needs>>,
+): Promise<Raw> {
   const server = server1((target) => serveTools(target, tools, options));
   const faults: Error[] = [];
   server.onerror = (error) => faults.push(error);
@@ -68,7 +71,10 @@ async function serve1<Needs extends string>(tools: ToolSet<Needs>, options: Serv
   return { request: (params) => client.request({ method: "tools/call", params: params as never }, schema), faults };
 }
 
-async function serve2<Needs extends string>(tools: ToolSet<Needs>, options: ServeToolsOptions<Needs>): Promise<Raw> {
+async function serve2<Needs extends string>(
+  tools: ToolSet<Needs>,
+  options: ServeToolsOptions<NoInfer<Needs>>,
+): Promise<Raw> {
   const server = server2((target) => serveTools(target, tools, options));
   const faults: Error[] = [];
   server.server.onerror = (error) => faults.push(error);
@@ -129,6 +135,18 @@ describe.each([
         message: expect.stringContaining('Tool "whose" needs "com.example/tenant" in _meta.'),
       });
     }
+  });
+
+  it("does not take what an object inherits for a key that was sent", async () => {
+    const Inherited = extensionToken("inherited").of(z.unknown());
+    const sizes: number[] = [];
+    const extensions = ({ accepted }: McpRequest) => {
+      sizes.push(accepted.size);
+      return accepted;
+    };
+    const { request } = await serve(new ToolSet([identity]), { accept: { constructor: Inherited }, extensions });
+    await request({ name: "identity", arguments: {}, _meta: { a: 1 } });
+    expect(sizes).toEqual([0]);
   });
 
   it("lets the server's own value win over the client's", async () => {
@@ -240,6 +258,31 @@ describe("serveTools", () => {
     const connection = await connectors[0]?.connect((server) => serveTools(server, tools));
     if (connection !== undefined) closers.push(connection.close);
     expect((await connection?.client.listTools())?.tools).toEqual([{ name: "any", inputSchema: { type: "object" } }]);
+  });
+
+  it("sends no result before its progress, over however slow a transport", async () => {
+    const tick = defineTool({
+      name: "tick",
+      input: z.object({}),
+      async *call() {
+        yield "half";
+        return "whole";
+      },
+    });
+    const server = server1((target) => serveTools(target, new ToolSet([tick])));
+    const [ours, theirs] = InMemoryTransport.createLinkedPair();
+    const send = theirs.send.bind(theirs);
+    theirs.send = async (message, options) => {
+      if ("method" in message) await new Promise((resolve) => setTimeout(resolve, 20));
+      await send(message, options);
+    };
+    const client = new Client1({ name: "client", version: "1.0.0" });
+    await Promise.all([server.connect(theirs), client.connect(ours)]);
+    closers.push(() => client.close());
+    const told: unknown[] = [];
+    const onprogress = (progress: unknown) => told.push(progress);
+    await client.callTool({ name: "tick", arguments: {} }, undefined, { onprogress });
+    expect(told).toEqual([{ progress: 1, message: "half" }]);
   });
 
   it("refuses to accept a key that the protocol does not allow", () => {
