@@ -12,7 +12,8 @@ export class ProgressNotices {
   readonly #notify: (notification: object) => Promise<void>;
   readonly #sending: Promise<void>[] = [];
   #served: ToolInvocationContext | undefined;
-  #last = 0;
+  /** Below what the protocol begins with, which a tool may tell as well. */
+  #last = -1;
 
   constructor(token: unknown, notify: (notification: object) => Promise<void>) {
     this.#token = token;
@@ -46,7 +47,7 @@ export class ProgressNotices {
   #toProgress(output: unknown): Progress {
     const { progress, total, message } = Object(output) as Readonly<Record<string, unknown>>;
     const isProtocols = typeof progress === "number" && progress > this.#last;
-    this.#last = isProtocols ? progress : this.#last + 1;
+    this.#last = isProtocols ? progress : Math.max(this.#last, 0) + 1;
     const text = isProtocols ? message : outcomeText({ status: "completed", output }, "");
     return {
       progress: this.#last,

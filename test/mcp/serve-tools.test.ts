@@ -10,7 +10,7 @@ import {
   ToolInvocationContext,
   ToolSet,
 } from "tool-call-extensions";
-import { type McpRequest, type ServeToolsOptions, serveTools } from "tool-call-extensions/mcp";
+import { type McpRequest, mcpTools, type ServeToolsOptions, serveTools } from "tool-call-extensions/mcp";
 import { memoryOnceStore, once } from "tool-call-extensions/once";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -283,6 +283,27 @@ describe("serveTools", () => {
     const onprogress = (progress: unknown) => told.push(progress);
     await client.callTool({ name: "tick", arguments: {} }, undefined, { onprogress });
     expect(told).toEqual([{ progress: 1, message: "half" }]);
+  });
+
+  it("passes on the protocol's progress from its very beginning", async () => {
+    const copies = defineTool({
+      name: "copies",
+      input: z.object({}),
+      async *call() {
+        for (const progress of [0, 50, 100]) yield { progress, total: 100 };
+        // A notice that comes after the result is lost.
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      },
+    });
+    const connection = await connectors[0]?.connect((server) => serveTools(server, new ToolSet([copies])));
+    if (connection === undefined) throw new Error("no connector");
+    closers.push(connection.close);
+    const told: unknown[] = [];
+    const listener = (event: ToolEvent): void => {
+      if (event.type === "tool-progress") told.push(event.output);
+    };
+    await new ToolSet(await mcpTools(connection.client)).call("copies", {}, { listener });
+    expect(told).toEqual([0, 50, 100].map((progress) => ({ progress, total: 100 })));
   });
 
   it("refuses to accept a key that the protocol does not allow", () => {
