@@ -13,13 +13,13 @@ const LOOPBACK_UP = 'ip link set lo up && exec "$0" "$@"';
 
 /** Gives the way that works on this system, or why none does. */
 function findWay(): readonly string[] | string {
-  const reasons: string[] = [];
+  const reasons = new Set<string>();
   for (const way of WAYS) {
     const probe = spawnSync("unshare", [...way, "sh", "-c", LOOPBACK_UP, "true"], { encoding: "utf8" });
     if (probe.status === 0) return way;
-    reasons.push(probe.error?.message ?? probe.stderr.trim());
+    reasons.add(probe.error?.message ?? probe.stderr.trim());
   }
-  return `a network namespace cannot be had: ${reasons.join("; ")}`;
+  return `a network namespace cannot be had: ${[...reasons].join("; ")}`;
 }
 
 /** The suite's servers listen on all interfaces, so this program runs again where nobody else can reach them. */
@@ -38,25 +38,34 @@ async function urlFor({ side, generation }: Scenario): Promise<string | undefine
   return server.url;
 }
 
-function line({ side, name, revision, generation }: Scenario, { passed, problems, known }: Verdict): string {
-  const outcome = problems.length === 0 ? `passed ${passed} checks` : "FAILED";
-  const notes = [...problems, ...known.map((reason) => `known: ${reason}`)].map((note) => `\n  ${note}`);
-  return `${side} ${name} ${revision}, ${generation}: ${outcome}${notes.join("")}`;
+type Outcome = "passed" | "known" | "failed";
+
+function outcomeOf({ problems, known }: Verdict): Outcome {
+  if (problems.length > 0) return "failed";
+  return known.length > 0 ? "known" : "passed";
+}
+
+function line({ side, name, revision, generation }: Scenario, verdict: Verdict): string {
+  const { passed, problems, known } = verdict;
+  const words = { passed: `passed ${passed} checks`, known: `passed ${passed} checks, but`, failed: "FAILED" };
+  const notes = [...problems, ...known].map((note) => `\n  ${note}`);
+  return `${side} ${name} ${revision}, ${generation}: ${words[outcomeOf(verdict)]}${notes.join("")}`;
 }
 
 async function runScenarios(chosen: readonly Scenario[]): Promise<void> {
-  const total = { passed: 0, checks: 0, failed: 0, known: 0 };
+  const total: Record<Outcome | "checks", number> = { passed: 0, known: 0, failed: 0, checks: 0 };
   for (const scenario of chosen) {
     const verdict = await judge(scenario, await urlFor(scenario));
     console.log(line(scenario, verdict));
+    total[outcomeOf(verdict)] += 1;
     total.checks += verdict.passed;
-    total.known += verdict.known.length;
-    total[verdict.problems.length === 0 ? "passed" : "failed"] += 1;
   }
   for (const server of servers.values()) await server.close();
-  const { passed, checks, known, failed } = total;
-  console.log(`conformance: ${passed} scenarios passed (${checks} checks, ${known} known problems), ${failed} failed`);
-  process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+  const { passed, known, failed, checks } = total;
+  console.log(
+    `conformance: ${passed} scenarios passed, ${known} but for a known problem, ${failed} failed; ${checks} checks passed`,
+  );
+  process.exitCode = failed === 0 && passed + known > 0 ? 0 : 1;
 }
 
 if (mode === ISOLATED) {

@@ -23,7 +23,7 @@ export function installSuite(): string | undefined {
   writeFileSync(path, manifest);
   const options = { cwd: folder, encoding: "utf8", timeout: 300_000 } as const;
   const npm = spawnSync("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error"], options);
-  if (npm.status !== 0) return `npm cannot install it: ${npm.error?.message ?? npm.stderr.trim()}`;
+  if (npm.status !== 0) return `npm cannot install it: ${npm.error?.message ?? npm.stderr.split("\n", 4).join("\n")}`;
   const node = spawnSync(newerNode, ["--version"], options);
   return node.status === 0 ? undefined : `its Node does not start: ${node.error?.message ?? node.stderr.trim()}`;
 }
@@ -39,7 +39,7 @@ export interface Verdict {
   readonly passed: number;
   /** Empty where the scenario passed, but for what is known. */
   readonly problems: readonly string[];
-  /** Why the problems that are known are none of this library's. */
+  /** Why what else failed is not this library's fault. */
   readonly known: readonly string[];
 }
 
@@ -106,15 +106,10 @@ function countPassed(checks: readonly Check[]): number {
 
 /** A known problem that is gone is a problem of its own: the list would hide it when it comes back. */
 function verdict({ name }: Scenario, passed: number, problems: readonly string[]): Verdict {
-  const known = knownProblems.filter(({ scenario }) => scenario === name);
-  const unknown = problems.filter((problem) => !known.some((one) => problem.startsWith(one.problem)));
-  const gone = known.filter((one) => !problems.some((problem) => problem.startsWith(one.problem)));
-  return {
-    passed,
-    problems: [
-      ...unknown,
-      ...gone.map(({ problem }) => `a known problem is gone, so take it off the list: ${problem}`),
-    ],
-    known: known.filter((one) => !gone.includes(one)).map(({ reason }) => reason),
-  };
+  const listed = knownProblems.filter(({ scenario }) => scenario === name);
+  const beginnings = listed.flatMap((known) => known.problems);
+  const unknown = problems.filter((problem) => !beginnings.some((beginning) => problem.startsWith(beginning)));
+  const gone = beginnings.filter((beginning) => !problems.some((problem) => problem.startsWith(beginning)));
+  const stale = gone.map((beginning) => `passes now, so take it off the list of known problems: ${beginning}`);
+  return { passed, problems: [...unknown, ...stale], known: listed.map(({ reason }) => reason) };
 }
