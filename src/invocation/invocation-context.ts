@@ -32,7 +32,8 @@ export interface ToolInvocationContext {
   /** The attempt, from 1. */
   readonly attempt: number;
   /**
-   * True where id and key came from another process, such as the client of an MCP server: its word, which nobody checked.
+   * True where id or key, or those of a call around this one, came from another process, such as the client of an MCP server:
+   * its word, which nobody checked.
    */
   readonly isRemote: boolean;
   /** The call inside which this one was made, by a nested call or a sub-agent. */
@@ -147,7 +148,7 @@ export class Invocation implements ToolInvocationContext {
   }
 
   get isRemote(): boolean {
-    return this.#fields.remote !== undefined;
+    return this.#fields.remote !== undefined || (this.parent?.isRemote ?? false);
   }
 
   get invocationKey(): string | undefined {

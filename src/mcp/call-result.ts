@@ -1,44 +1,46 @@
-import { outcomeText, type ToolOutcome } from "../index.ts";
+import { outcomeText, type ToolInvocationContext, type ToolOutcome } from "../index.ts";
 import { RequestError } from "./incoming-meta.ts";
-import { McpResult } from "./mcp-result.ts";
+import { resultOf } from "./mcp-result.ts";
 import { isReserved } from "./meta-key.ts";
 
 /** Writes an outcome as a result of `tools/call`, with what a model would see of it. */
-export function toCallResult(outcome: ToolOutcome, toolName: string): object {
+export function toCallResult(outcome: ToolOutcome, toolName: string, call?: ToolInvocationContext): object {
   const text = outcomeText(outcome, toolName);
   const content = [{ type: "text", text }];
-  if (outcome.status === "failed" && outcome.kind === "unknown-tool")
+  if (outcome.status === "failed" && outcome.kind === "unknown-tool") {
     throw new RequestError(RequestError.INVALID_PARAMS, text);
+  }
   if (outcome.status !== "completed") return { content, isError: true };
-  const { output, resultExtensions } = outcome;
-  if (asksForInput(output)) return output;
-  const result = resultExtensions?.get(McpResult);
+  const result = resultOf(outcome, call);
   if (result !== undefined) return withoutReserved(result);
-  const structuredContent = isPlainObject(output) ? parsed(text) : undefined;
+  const structuredContent = toStructured(outcome.output);
   return { content, ...(structuredContent !== undefined && { structuredContent }) };
 }
 
-/** A result of revision 2026-07-28 that asks the client for more and is followed by the same request again. */
-function asksForInput(output: unknown): output is object {
-  return Object(output).resultType === "input_required";
-}
-
 /** What another server's protocol layer put on the result is not this one's to say. */
-function withoutReserved({ _meta, ...result }: McpResult): object {
+function withoutReserved<Result extends { readonly _meta?: object | undefined }>({ _meta, ...result }: Result): object {
   if (_meta === undefined) return result;
   return { ...result, _meta: Object.fromEntries(Object.entries(_meta).filter(([key]) => !isReserved(key))) };
 }
 
-function isPlainObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** The object that the text holds, so that both say the same; `undefined` where the text was cut off. */
-function parsed(text: string): object | undefined {
+/** The whole of an object, where JSON can hold it: the text beside it is bounded, and says what JSON cannot. */
+function toStructured(output: unknown): object | undefined {
+  if (typeof output !== "object" || output === null || Array.isArray(output)) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = JSON.parse(JSON.stringify(output, jsonOnly));
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** `value` comes after `toJSON`; what JSON would drop, or write as something else, ends the writing. */
+function jsonOnly(_key: string, value: unknown): unknown {
+  if (typeof value === "number" && !Number.isFinite(value)) throw new TypeError("no JSON number");
+  if (typeof value === "function" || typeof value === "symbol") throw new TypeError("no JSON value");
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  // These would be written as empty or as numbered objects.
+  const isEmptied = value instanceof Map || value instanceof Set || value instanceof Error || ArrayBuffer.isView(value);
+  if (isEmptied) throw new TypeError("no JSON object");
+  return value;
 }

@@ -1,10 +1,18 @@
-import { type AnyExtensionToken, decodeExtensions, ToolCallExtensions, ToolCallExtensionsError } from "../index.ts";
-import { INVOCATION_KEY_KEY, TOOL_CALL_ID_KEY } from "./meta-key.ts";
+import {
+  type AnyExtensionToken,
+  decodeExtensions,
+  deriveInvocationKey,
+  ToolCallExtensions,
+  ToolCallExtensionsError,
+} from "../index.ts";
+import { assertMetaValue, INVOCATION_KEY_KEY, TOOL_CALL_ID_KEY } from "./meta-key.ts";
 
 type Meta = Readonly<Record<string, unknown>>;
 
 /** Says to the client what was wrong with its request; what made it is the `cause`. */
 export class RequestError extends Error {
+  /** For what the client's program has to mend; {@link INVALID_PARAMS} is for what the model has. */
+  static readonly INVALID_REQUEST = -32_600;
   static readonly INVALID_PARAMS = -32_602;
   static readonly INTERNAL_ERROR = -32_603;
   /** The JSON-RPC code, which both SDKs read from the error. */
@@ -25,17 +33,21 @@ export async function acceptedExtensions(
   for (const [key, token] of Object.entries(accept)) {
     if (!Object.hasOwn(meta, key)) continue;
     try {
+      assertMetaValue(key, meta[key], "accept");
       extensions.extend(await decodeExtensions({ [token.id]: meta[key] }, [token]));
     } catch (cause) {
-      const reason = isRefusal(cause) ? cause.details.reason : "it could not be read";
-      throw new RequestError(RequestError.INVALID_PARAMS, `_meta "${key}" was not accepted: ${reason}`, { cause });
+      const reason = reasonOf(cause);
+      throw new RequestError(RequestError.INVALID_REQUEST, `_meta "${key}" was not accepted: ${reason}`, { cause });
     }
   }
   return extensions;
 }
 
-function isRefusal(error: unknown): error is ToolCallExtensionsError<"not-portable"> {
-  return ToolCallExtensionsError.is(error) && error.code === "not-portable";
+/** Of an error that is not this library's own, the text may hold the value. */
+function reasonOf(error: unknown): string {
+  if (!ToolCallExtensionsError.is(error)) return "it could not be read";
+  if (error.code === "not-portable") return error.details.reason;
+  return error.code === "invalid-argument" ? `it must be ${error.details.expected}` : "it could not be read";
 }
 
 interface RemoteIdentity {
@@ -43,11 +55,15 @@ interface RemoteIdentity {
   readonly invocationKey?: string;
 }
 
-/** The client's word on which call this is, or `undefined` where it said nothing that could be one. */
-export function remoteIdentity(meta: Meta): RemoteIdentity | undefined {
+/**
+ * The client's word on which call this is, or `undefined` where it said nothing that could be one. A scope keeps equal keys
+ * of different clients apart.
+ */
+export function remoteIdentity(meta: Meta, keyScope: string | undefined): RemoteIdentity | undefined {
   const toolCallId = matching(meta, TOOL_CALL_ID_KEY, PRINTABLE);
-  const invocationKey = matching(meta, INVOCATION_KEY_KEY, KEY);
-  if (toolCallId === undefined && invocationKey === undefined) return undefined;
+  const sent = matching(meta, INVOCATION_KEY_KEY, KEY);
+  if (toolCallId === undefined && sent === undefined) return undefined;
+  const invocationKey = sent !== undefined && keyScope !== undefined ? deriveInvocationKey(sent, keyScope) : sent;
   return { ...(toolCallId !== undefined && { toolCallId }), ...(invocationKey !== undefined && { invocationKey }) };
 }
 

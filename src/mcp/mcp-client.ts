@@ -32,6 +32,8 @@ interface CallToolOptions {
 interface Version1 {
   callTool(params: CallToolParams, resultSchema: undefined, options: CallToolOptions): Promise<McpResult>;
   cacheToolMetadata?(tools: readonly McpToolDescription[]): void;
+  /** Its name before 1.24. */
+  cacheToolOutputSchemas?(tools: readonly McpToolDescription[]): void;
   readonly experimental?: { readonly tasks: Tasks };
 }
 
@@ -66,27 +68,42 @@ export async function callTool(
   } catch (error) {
     // What the server says of the model's own arguments is for the model, as if it were a result.
     if (!(error instanceof Error) || !("code" in error) || error.code !== INVALID_PARAMS) throw error;
+    if (OF_THE_RESULT.test(error.message)) throw error;
     throw new ToolError(error.message, { cause: error });
   }
 }
 
 const INVALID_PARAMS = -32_602;
+/** The SDKs use the same code where a result does not fit: the tool has run, and the model has nothing to mend. */
+const OF_THE_RESULT = /output schema|structured content|tools\/call result/i;
 
-/** Starts a task and waits for its result; a task that nobody waits for any more is cancelled. */
+/** Starts a task and waits for its result; a task that nobody waits for any more is cancelled at once. */
 async function callAsTask(tasks: Tasks, params: CallToolParams, options: CallToolOptions): Promise<McpResult> {
+  // The SDK applies a time-out to each question of how the task is, and sees an abort between two of them.
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeout)]);
   let taskId: string | undefined;
-  try {
-    for await (const message of tasks.callToolStream(params, undefined, options)) {
+  const run = async (): Promise<McpResult> => {
+    for await (const message of tasks.callToolStream(params, undefined, { ...options, signal })) {
       if (message.type === "result") return message.result;
       if (message.type === "error") throw message.error;
       ({ taskId } = message.task);
+      signal.throwIfAborted();
     }
     throw new Error("the server ended the task without a result");
-  } catch (error) {
+  };
+  try {
+    return await Promise.race([run(), aborted(signal)]);
+  } finally {
     // The call has failed by now, whatever becomes of the notice.
-    if (options.signal.aborted && taskId !== undefined) tasks.cancelTask(taskId).catch(() => undefined);
-    throw error;
+    if (signal.aborted && taskId !== undefined) tasks.cancelTask(taskId).catch(() => undefined);
   }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    if (signal.aborted) reject(signal.reason);
+  });
 }
 
 /** Reads every page. */
@@ -103,7 +120,10 @@ export async function listTools(client: McpClient): Promise<readonly McpToolDesc
       throw new Error(`the server's list of tools has no end: it gives a cursor again`);
   } while (cursor !== undefined);
   // Version 1 checks results by the output schemas of the page that it read last, and forgets the others'.
-  if (cursors.size > 1) version1(client).cacheToolMetadata?.(tools);
+  if (cursors.size > 1) {
+    const { cacheToolMetadata, cacheToolOutputSchemas } = version1(client);
+    (cacheToolMetadata ?? cacheToolOutputSchemas)?.call(client, tools);
+  }
   return tools;
 }
 

@@ -11,6 +11,7 @@ interface McpAuthInfo {
 interface LowLevelServer {
   setRequestHandler(...handler: never[]): void;
   registerCapabilities(capabilities: { readonly tools: object }): void;
+  assertCanSetRequestHandler(method: string): void;
   onerror?: ((error: Error) => void) | undefined;
 }
 
@@ -22,6 +23,8 @@ export interface RequestContext {
   readonly authInfo: McpAuthInfo | undefined;
   readonly sessionId: string | undefined;
   readonly signal: AbortSignal;
+  /** Whether a result may ask the client for more. */
+  readonly canAsk: boolean;
   /** The SDK's own. */
   readonly context: object;
   notify(notification: object): Promise<void>;
@@ -55,6 +58,8 @@ export function lowLevel(server: McpServer): LowLevelServer {
 
 /** The boundary between the two versions of the SDK: how they differ at run time is known here alone. */
 export function handle(server: LowLevelServer, method: string, handler: Handler): void {
+  // Without it, the SDK lets a handler take another's place, and the tools that it listed are gone.
+  server.assertCanSetRequestHandler(method);
   const register = server.setRequestHandler.bind(server) as (method: unknown, handler: unknown) => void;
   if ("getNegotiatedProtocolVersion" in server) {
     register(method, (request: Parameters<Handler>[0], context: Version2Context) =>
@@ -69,13 +74,14 @@ export function handle(server: LowLevelServer, method: string, handler: Handler)
 
 function version1(context: Version1Context): RequestContext {
   const { authInfo, sessionId, signal } = context;
-  return { authInfo, sessionId, signal, context, notify: (notification) => context.sendNotification(notification) };
+  const notify = (notification: object) => context.sendNotification(notification);
+  return { authInfo, sessionId, signal, canAsk: false, context, notify };
 }
 
 function version2(context: Version2Context): RequestContext {
   const { sessionId, http, mcpReq } = context;
   const notify = (notification: object) => mcpReq.notify(notification);
-  return { authInfo: http?.authInfo, sessionId, signal: mcpReq.signal, context, notify };
+  return { authInfo: http?.authInfo, sessionId, signal: mcpReq.signal, canAsk: true, context, notify };
 }
 
 /**

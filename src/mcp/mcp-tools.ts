@@ -1,13 +1,7 @@
-import {
-  defineTool,
-  type Tool,
-  type ToolCall,
-  type ToolCallExtensions,
-  ToolCallExtensionsError,
-  ToolInvocationContext,
-} from "../index.ts";
+import { defineTool, type Tool, type ToolCall, type ToolCallExtensions, ToolInvocationContext } from "../index.ts";
 import { callTool, listTools, type McpClient, type McpToolDescription } from "./mcp-client.ts";
 import { type McpResult, toToolResult } from "./mcp-result.ts";
+import { invalidArgument } from "./meta-key.ts";
 import { checkOutgoing, type OutgoingMeta, outgoingMeta } from "./outgoing-meta.ts";
 
 /** What of a call goes to the server, how its tools are named, and how they are called. */
@@ -56,11 +50,13 @@ type McpTool = Tool<Record<string, unknown>, unknown, never>;
  * ```
  */
 export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<readonly McpTool[]> {
-  checkOutgoing(options);
   const { timeoutMs = NO_TIMEOUT_MS } = options;
-  if (!(timeoutMs > 0 && timeoutMs <= NO_TIMEOUT_MS)) throw badTimeout(timeoutMs);
+  if (!(timeoutMs > 0 && timeoutMs <= NO_TIMEOUT_MS)) {
+    throw invalidArgument("option timeoutMs", timeoutMs, `a number of milliseconds from 1 to ${NO_TIMEOUT_MS}`);
+  }
+  const settled = { ...checkOutgoing(options), timeoutMs };
   const descriptions = await listTools(client);
-  return descriptions.map((description) => toTool(client, description, { ...options, timeoutMs }));
+  return descriptions.map((description) => toTool(client, description, settled));
 }
 
 type SettledOptions = McpToolsOptions & { readonly timeoutMs: number };
@@ -70,7 +66,7 @@ function toTool(client: McpClient, description: McpToolDescription, options: Set
   const tool: McpTool = defineTool({
     name: prefix + description.name,
     description: description.description,
-    input: description.inputSchema,
+    input: rawSchema(description),
     callWithExtensions: (input, extensions) => {
       const invocation = extensions.require(ToolInvocationContext);
       const call = { tool, input, extensions: dynamic(extensions), invocation };
@@ -79,6 +75,13 @@ function toTool(client: McpClient, description: McpToolDescription, options: Set
     },
   });
   return tool;
+}
+
+/** What a server states is JSON Schema, also where it has a key by which other schemas are known. */
+function rawSchema({ inputSchema }: McpToolDescription): McpToolDescription["inputSchema"] {
+  if (!("~standard" in inputSchema)) return inputSchema;
+  const { "~standard": _dropped, ...schema } = inputSchema;
+  return schema;
 }
 
 /** What `meta` reads is checked when it reads: the tools of a server say nothing of it. */
@@ -102,7 +105,7 @@ async function send(request: Request, onprogress?: (progress: object) => void): 
   signal.throwIfAborted();
   const params = { name, arguments: input, ...(_meta && { _meta }) };
   const settings = { signal, timeout: options.timeoutMs, ...(onprogress && { onprogress }) };
-  return toToolResult(name, await callTool(client, description, params, settings));
+  return toToolResult(call, await callTool(client, description, params, settings));
 }
 
 /** Yields what the server tells while the call is open; nobody is left to hear a notice that comes after the result. */
@@ -129,11 +132,4 @@ async function* withProgress(request: Request): AsyncGenerator<object, unknown> 
       });
     }
   }
-}
-
-function badTimeout(timeoutMs: number): ToolCallExtensionsError {
-  const expected = `a number of milliseconds from 1 to ${NO_TIMEOUT_MS}`;
-  const message = `option timeoutMs must be ${expected}; received ${timeoutMs}`;
-  const details = { argument: "option timeoutMs", received: String(timeoutMs), expected };
-  return new ToolCallExtensionsError("invalid-argument", message, details);
 }

@@ -1,4 +1,4 @@
-import { ToolCallExtensionsError } from "../index.ts";
+import { type AnyExtensionToken, ToolCallExtensionsError } from "../index.ts";
 
 const LABEL = /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/;
 const NAME = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$/;
@@ -33,6 +33,35 @@ export function assertMetaKey(key: string, option: string): void {
   if (key.startsWith(OWN_PREFIX)) throw refused(key, option, OWN);
 }
 
+/** A copy, so that what was checked is what is used. */
+export function checkTokens(tokens: TokensByKey | undefined, option: string): TokensByKey {
+  if (tokens === null || (tokens !== undefined && typeof tokens !== "object")) {
+    throw invalidArgument(`option ${option}`, tokens, "an object of tokens by _meta key");
+  }
+  const entries = Object.entries(tokens ?? {});
+  for (const [key, token] of entries) {
+    assertMetaKey(key, option);
+    if (token?.kind !== "extension-token" || !("schema" in token) || token.schema === undefined) {
+      const expected = "a token with a schema, made by extensionToken(id).of(schema)";
+      throw invalidArgument(`the value of "${key}" in option ${option}`, token, expected);
+    }
+  }
+  return Object.freeze(Object.fromEntries(entries));
+}
+
+export type TokensByKey = Readonly<Record<string, AnyExtensionToken>>;
+
+export function checkFunction(value: unknown, option: string): void {
+  if (value !== undefined && typeof value !== "function")
+    throw invalidArgument(`option ${option}`, value, "a function");
+}
+
+export function invalidArgument(argument: string, value: unknown, expected: string): ToolCallExtensionsError {
+  const received = value === null ? "null" : typeof value === "number" ? String(value) : typeof value;
+  const message = `${argument} must be ${expected}; received ${received}`;
+  return new ToolCallExtensionsError("invalid-argument", message, { argument, received, expected });
+}
+
 export function isReserved(key: string): boolean {
   return /^[^./]+\.(?:modelcontextprotocol|mcp)[./]/i.test(key.slice(0, key.indexOf("/") + 1));
 }
@@ -49,23 +78,44 @@ export function assertMetaValue(key: string, value: unknown, option: string): vo
 }
 
 const TRACING: Readonly<Record<string, (value: string) => boolean>> = {
-  traceparent: (value) =>
+  traceparent: (value) => {
+    const [, version = "", rest = ""] = TRACEPARENT.exec(value) ?? [];
     // Version 00 has exactly these fields; a later one may have more.
-    /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|(?<!^00.{53})-)/.test(value),
-  tracestate: (value) => {
-    const members = value.split(",").map((member) => member.trim());
-    return members.length <= 32 && members.every((member) => member === "" || TRACESTATE_MEMBER.test(member));
+    return version !== "" && version !== "ff" && (rest === "" || (version !== "00" && /^-[\x21-\x7e]*$/.test(rest)));
   },
-  baggage: (value) => value.length <= 8192 && value.split(",").every((member) => BAGGAGE_MEMBER.test(member)),
+  tracestate: (value) => {
+    const members = listOf(value).filter((member) => member !== "");
+    const keys = new Set(members.map((member) => member.slice(0, member.indexOf("="))));
+    const isSound = members.every((member) => TRACESTATE_MEMBER.test(member)) && keys.size === members.length;
+    return isSound && members.length > 0 && members.length <= 32;
+  },
+  baggage: (value) => value.length <= 8192 && listOf(value).every(isBaggageMember),
 };
 
+const TRACEPARENT = /^([0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(.*)$/s;
 const TRACESTATE_MEMBER =
   /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/;
-const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
-const OCTETS = "[\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e]*";
-const BAGGAGE_MEMBER = new RegExp(
-  `^[ \\t]*${TOKEN}[ \\t]*=[ \\t]*${OCTETS}[ \\t]*(?:;[ \\t]*${TOKEN}[ \\t]*(?:=[ \\t]*${OCTETS}[ \\t]*)?)*$`,
-);
+const BAGGAGE_KEY = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const BAGGAGE_VALUE = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/;
+
+function listOf(value: string, separator = ","): readonly string[] {
+  return value.split(separator).map(trimmed);
+}
+
+/** Of spaces and tabs alone: what `trim` takes away besides would reach a header. */
+function trimmed(text: string): string {
+  return text.replace(/^[ \t]+|(?<![ \t])[ \t]+$/g, "");
+}
+
+function isBaggageMember(member: string): boolean {
+  const [pair = "", ...properties] = listOf(member, ";");
+  return pair.includes("=") && [pair, ...properties].every(isBaggagePair);
+}
+
+function isBaggagePair(pair: string): boolean {
+  const at = pair.includes("=") ? pair.indexOf("=") : pair.length;
+  return BAGGAGE_KEY.test(trimmed(pair.slice(0, at))) && BAGGAGE_VALUE.test(trimmed(pair.slice(at + 1)));
+}
 
 function refused(key: string, option: string, expected: string): ToolCallExtensionsError {
   return new ToolCallExtensionsError("invalid-argument", `the _meta key "${key}" must be ${expected}`, {

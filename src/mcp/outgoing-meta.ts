@@ -4,9 +4,16 @@ import {
   extensionToken,
   type ToolCall,
   ToolCallExtensions,
-  ToolCallExtensionsError,
 } from "../index.ts";
-import { assertMetaKey, assertMetaValue, INVOCATION_KEY_KEY, TOOL_CALL_ID_KEY } from "./meta-key.ts";
+import {
+  assertMetaKey,
+  assertMetaValue,
+  checkFunction,
+  checkTokens,
+  INVOCATION_KEY_KEY,
+  invalidArgument,
+  TOOL_CALL_ID_KEY,
+} from "./meta-key.ts";
 
 /** What of a call leaves in its `_meta`; nothing by default. */
 export interface OutgoingMeta {
@@ -16,21 +23,21 @@ export interface OutgoingMeta {
    */
   readonly forward?: Readonly<Record<string, AnyExtensionToken>> | undefined;
   /**
-   * Makes more of it for each call, from the arguments as they are sent. What it gives wins over `forward`; where it throws,
-   * the call fails and nothing is sent.
+   * Makes more of it for each call, from the arguments as they are sent. What it gives wins over `forward`, `undefined`
+   * included, which leaves the key out; where it throws, the call fails and nothing is sent.
    */
   readonly meta?: ((call: ToolCall) => MetaValues | undefined | Promise<MetaValues | undefined>) | undefined;
   /** Sends the call's id and key as `tool-call-extensions/tool-call-id` and `tool-call-extensions/invocation-key`. */
   readonly invocation?: boolean | undefined;
 }
 
-/** JSON by `_meta` key; `undefined` is left out. */
+/** JSON by `_meta` key; `undefined` takes back what `forward` would send under it. */
 type MetaValues = Readonly<Record<string, unknown>>;
 
-export function checkOutgoing({ forward = {}, meta }: OutgoingMeta): void {
-  for (const key of Object.keys(forward)) assertMetaKey(key, "forward");
-  if (meta === undefined || typeof meta === "function") return;
-  throw notAnObject("option meta", meta, "a function of the call");
+/** Checks the options and gives a copy of them: what was checked is what is used. */
+export function checkOutgoing<Options extends OutgoingMeta>(options: Options): Options {
+  checkFunction(options.meta, "meta");
+  return { ...options, forward: checkTokens(options.forward, "forward") };
 }
 
 /** A fresh object for each call, or `undefined` where nothing leaves. */
@@ -45,10 +52,11 @@ export async function outgoingMeta(
     if (token.id in encoded) put(sent, key, encoded[token.id], "forward");
   }
   const made = (await meta?.(call)) ?? {};
-  if (typeof made !== "object" || Array.isArray(made)) throw notAnObject("what option meta gives", made, "an object");
+  if (!isPlainObject(made)) throw invalidArgument("what option meta gives", made, "a plain object, by _meta key");
   for (const [key, value] of Object.entries(made)) {
     assertMetaKey(key, "meta");
-    if (value !== undefined) put(sent, key, await toJson(key, value), "meta");
+    if (value === undefined) delete sent[key];
+    else put(sent, key, await toJson(key, value), "meta");
   }
   if (invocation) Object.assign(sent, identityOf(call));
   return Object.keys(sent).length > 0 ? sent : undefined;
@@ -76,8 +84,8 @@ const ANYTHING = {
   "~standard": { version: 1, vendor: "tool-call-extensions", validate: (value: unknown) => ({ value }) },
 } as const;
 
-function notAnObject(argument: string, value: unknown, expected: string): ToolCallExtensionsError {
-  const received = value === null ? "null" : typeof value;
-  const message = `${argument} must be ${expected}; received ${received}`;
-  return new ToolCallExtensionsError("invalid-argument", message, { argument, received, expected });
+function isPlainObject(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }

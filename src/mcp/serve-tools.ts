@@ -8,12 +8,13 @@ import {
 } from "../index.ts";
 import { toCallResult } from "./call-result.ts";
 import { acceptedExtensions, RequestError, remoteIdentity } from "./incoming-meta.ts";
+import { isQuestion } from "./mcp-result.ts";
 import { handle, lowLevel, type McpServer, type RequestContext, type RequestParams } from "./mcp-server.ts";
-import { assertMetaKey } from "./meta-key.ts";
+import { checkFunction, checkTokens, type TokensByKey } from "./meta-key.ts";
 import { ProgressNotices } from "./progress-notices.ts";
 
 /** One call of a served tool, before it begins: what its extensions are made from. */
-export interface McpRequest extends Omit<RequestContext, "notify" | "context"> {
+export interface McpRequest extends Omit<RequestContext, "canAsk" | "context" | "notify"> {
   readonly toolName: string;
   /** What the client sent of the keys in `accept`: validated, but the client's word. */
   readonly accepted: ToolCallExtensions<string>;
@@ -24,6 +25,11 @@ export interface McpRequest extends Omit<RequestContext, "notify" | "context"> {
 interface CommonOptions<Needs extends string> {
   /** What a client may send, by `_meta` key; the token needs a schema. Whatever else it sends is ignored. */
   readonly accept?: Readonly<Record<string, AnyExtensionToken>> | undefined;
+  /**
+   * Keeps apart clients that do not trust each other: `({ authInfo }) => authInfo?.clientId`. A key that a client sent is then
+   * another one for each scope, and no client can name another's.
+   */
+  readonly keyScope?: ((request: McpRequest) => string | undefined) | undefined;
   /**
    * Makes what a call sees; without it, that is what was accepted. What it throws ends the call: the client reads the message
    * of a `ToolError`, or which accepted key is missing; anything else goes to the server's `onerror`.
@@ -37,14 +43,15 @@ interface CommonOptions<Needs extends string> {
 
 /** How served calls get their extensions: `extensions` may be left out only where no tool needs one. */
 export type ServeToolsOptions<Needs extends string> = CommonOptions<Needs> &
-  ([Needs] extends [never] ? unknown : Required<Pick<CommonOptions<Needs>, "extensions">>);
+  ([Needs] extends [never] ? unknown : { readonly extensions: Exclude<CommonOptions<Needs>["extensions"], undefined> });
 
 /**
  * Serves a set's tools from an MCP server of either version of the SDK; call it before the server connects. Each request
  * gets its own extensions. Id and key that a client sent become the call's, and its invocation is then `isRemote`: the
- * client's word, so whoever keys anything by it keeps clients apart. Failures are told as they are to a model.
+ * client's word (see `keyScope`). Failures are told as they are to a model; the original of what is hidden goes to the server's
+ * `onerror`.
  *
- * @throws ToolCallExtensionsError `invalid-argument` for an `accept` key that the protocol does not allow.
+ * @throws ToolCallExtensionsError `invalid-argument` for an option, or an `accept` key that the protocol does not allow.
  * @example
  * ```ts
  * import { Client, InMemoryTransport } from "@modelcontextprotocol/client";
@@ -81,16 +88,19 @@ export function serveTools<Needs extends string>(
   options: ServeToolsOptions<NoInfer<Needs>>,
 ): void;
 export function serveTools(server: McpServer, tools: Served, options: CommonOptions<never> = {}): void {
-  for (const key of Object.keys(options.accept ?? {})) assertMetaKey(key, "accept");
+  const settled = { ...options, accept: checkTokens(options.accept, "accept") };
+  for (const name of ["extensions", "keyScope", "listener"] as const) checkFunction(options[name], name);
   const target = lowLevel(server);
+  const report = (error: unknown): void =>
+    target.onerror?.(error instanceof Error ? error : new Error("a served call failed", { cause: error }));
   target.registerCapabilities({ tools: {} });
   handle(target, "tools/list", () => ({ tools: tools.definitions.map(toListed) }));
   handle(target, "tools/call", async ({ params }, context) => {
     try {
-      return await answer(tools, options, params, context);
+      return await answer(tools, settled, { params: checkParams(params), context, report });
     } catch (error) {
-      if (error instanceof RequestError && error.code === RequestError.INVALID_PARAMS) throw error;
-      target.onerror?.(error instanceof Error ? error : new Error("a served call failed", { cause: error }));
+      if (error instanceof RequestError) throw error;
+      report(error);
       throw new RequestError(RequestError.INTERNAL_ERROR, `Tool "${params.name}" failed.`);
     }
   });
@@ -99,40 +109,56 @@ export function serveTools(server: McpServer, tools: Served, options: CommonOpti
 /** What both overloads have in common: `requires` is checked again by each call. */
 type Served = Pick<ToolSet, "definitions" | "callWithExtensions">;
 
+/** Not every version of the SDK has checked it. */
+function checkParams(params: RequestParams | undefined): RequestParams {
+  if (typeof params?.name === "string") return params;
+  throw new RequestError(RequestError.INVALID_PARAMS, "params.name must be the name of a tool");
+}
+
+interface Asked {
+  readonly params: RequestParams;
+  readonly context: RequestContext;
+  readonly report: (error: unknown) => void;
+}
+
 async function answer(
   tools: Served,
-  { accept = {}, extensions: makeExtensions, listener }: CommonOptions<never>,
-  { name, arguments: input = {}, _meta = {} }: RequestParams,
-  { notify, ...request }: RequestContext,
+  { accept, extensions: makeExtensions, keyScope, listener }: CommonOptions<never> & { readonly accept: TokensByKey },
+  { params: { name, arguments: input = {}, _meta = {} }, context: { canAsk, notify, ...context }, report }: Asked,
 ): Promise<object> {
   const accepted = await acceptedExtensions(_meta, accept);
-  const made = await caught(() => makeExtensions?.({ ...request, toolName: name, accepted }) ?? accepted);
+  const request: McpRequest = { ...context, toolName: name, accepted };
+  const made = await caught(() => (makeExtensions === undefined ? accepted : makeExtensions(request)));
   if ("failure" in made) return refusal(made.failure, name, accept);
   const progress = new ProgressNotices(_meta["progressToken"], notify);
-  const hear = (event: ToolEvent): void => {
-    progress.hear(event);
-    listener?.(event);
-  };
-  const isHeard = progress.isAsked || listener !== undefined;
   const outcome = await tools.callWithExtensions(name, input, made.value, {
-    signal: request.signal,
-    remote: remoteIdentity(_meta),
-    listener: isHeard ? hear : undefined,
+    signal: context.signal,
+    remote: remoteIdentity(_meta, keyScope?.(request)),
+    listener: (event) => {
+      progress.hear(event);
+      // It may be an async function, for all its type says.
+      return listener?.(event);
+    },
   });
-  await progress.sent();
-  return outcome.status === "failed" && outcome.kind === "missing-extension"
-    ? refusal(outcome.error, name, accept)
-    : toCallResult(outcome, name);
+  await progress.sent(context.signal);
+  if (outcome.status === "completed" && isQuestion(outcome.output)) {
+    if (canAsk) return outcome.output;
+    throw new Error(`tool "${name}" asks its client for input, which takes version 2 of the SDK`);
+  }
+  if (outcome.status !== "failed") return toCallResult(outcome, name, progress.call);
+  if (outcome.kind === "missing-extension") return refusal(outcome.error, name, accept);
+  if (outcome.kind === "error" && !ToolError.is(outcome.error)) report(outcome.error);
+  return toCallResult(outcome, name);
 }
 
 /** A refusal that is meant for the model is a result; a key that the client left out is the client's fault. */
-function refusal(error: unknown, toolName: string, accept: Readonly<Record<string, AnyExtensionToken>>): object {
+function refusal(error: unknown, toolName: string, accept: TokensByKey): object {
   if (ToolError.is(error)) return toCallResult({ status: "failed", kind: "error", error }, toolName);
   const missing = ToolCallExtensionsError.is(error) && error.code === "missing-extension" ? error.details.missing : [];
   const keys = Object.entries(accept).filter(([, { id }]) => missing.includes(id));
   if (keys.length === 0) throw error;
   const names = keys.map(([key]) => `"${key}"`).join(", ");
-  throw new RequestError(RequestError.INVALID_PARAMS, `Tool "${toolName}" needs ${names} in _meta.`, { cause: error });
+  throw new RequestError(RequestError.INVALID_REQUEST, `Tool "${toolName}" needs ${names} in _meta.`, { cause: error });
 }
 
 type Caught<Value> = { readonly value: Value } | { readonly failure: unknown };
@@ -150,5 +176,5 @@ async function caught<Value>(make: () => Value | Promise<Value>): Promise<Caught
  * is no key at all: the SDKs' schemas refuse `undefined` where the wire would lose it.
  */
 function toListed({ name, description, inputSchema }: ToolSet["definitions"][number]): object {
-  return { name, ...(description !== undefined && { description }), inputSchema: { type: "object", ...inputSchema } };
+  return { name, ...(description !== undefined && { description }), inputSchema: { ...inputSchema, type: "object" } };
 }

@@ -1,5 +1,5 @@
-import { defineTool, type Tool, ToolCallExtensions, ToolError, toolResult } from "tool-call-extensions";
-import { McpResult } from "tool-call-extensions/mcp";
+import { defineTool, type Tool, ToolError } from "tool-call-extensions";
+import { type McpResult, mcpResult } from "tool-call-extensions/mcp";
 import { z } from "zod";
 
 /** One pixel. */
@@ -11,7 +11,7 @@ const nothing = z.object({});
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 50));
 
 function answers(...content: McpResult["content"]): () => unknown {
-  return () => toolResult("", new ToolCallExtensions().with(McpResult, { content }));
+  return () => mcpResult({ content });
 }
 
 /** What the suite looks for in the list: every keyword has to arrive. */

@@ -1,4 +1,5 @@
 import { defineTool, type ExtensionToken, extensionToken, type Tool } from "tool-call-extensions";
+import { mcpResult } from "tool-call-extensions/mcp";
 import { z } from "zod";
 
 /** One of the requests that revision 2026-07-28 makes of a call that needs more of the client than its arguments. */
@@ -29,11 +30,10 @@ function tool(name: string, answer: Answer): Tool<never, unknown, "round"> {
   });
 }
 
-const asksFor = (inputRequests: Readonly<Record<string, InputRequest>>, requestState?: string): object => ({
-  resultType: "input_required",
-  inputRequests,
-  ...(requestState !== undefined && { requestState }),
-});
+function asksFor(inputRequests: Readonly<Record<string, InputRequest>>, requestState?: string): unknown {
+  const resultType = "input_required" as const;
+  return mcpResult({ resultType, inputRequests, ...(requestState !== undefined && { requestState }) });
+}
 
 function elicit(message: string, field: string, type = "string"): InputRequest {
   const requestedSchema = { type: "object", properties: { [field]: { type } }, required: [field] };

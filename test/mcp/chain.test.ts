@@ -55,6 +55,8 @@ it("agent, MCP, server, sub-agent, MCP, server: ids, keys, parents and forwarded
   // The process in the middle saw the whole tree below it; its root is the outer process's call.
   expect(byId(middle).map(identity)).toEqual(byId(local).map(identity));
   expect(outer.map(identity)).toEqual(local.filter(({ toolName }) => toolName === "research").map(identity));
+  // The answer is the sub-agent's, and not what a server behind it said.
+  expect(outer.map(({ output }) => output)).toEqual(["recorded"]);
   expect(local.map(({ key }) => key)).not.toContain(undefined);
   expect(new Set(local.map(({ key }) => key)).size).toBe(3);
 

@@ -83,6 +83,9 @@ describe.each(connectors)("$name", ({ connect, version, transport }) => {
       identity: { toolCallId: "toolu_abcdef", invocationKey: key, isRemote: true, hasParent: false },
       input: { _meta: { "com.example/tenant": "spoofed" } },
     });
+    // The other ways have no sessions: version 2 serves its own revision without.
+    const sessions: Readonly<Record<string, unknown>> = { "1 http": "session-1", "1 sse": expect.any(String) };
+    expect(Object(output).sessionId).toEqual(sessions[`${version} ${transport}`]);
   });
 
   it("tells progress and then the result", async () => {
@@ -134,11 +137,6 @@ describe.each(connectors)("$name", ({ connect, version, transport }) => {
     expect(await textOf("refuses", { order: "x" })).toContain('The arguments for tool "refuses" are not valid: order');
     expect(await textOf("nothing")).toBe("(no output)");
     expect(await textOf("__proto__")).toBe("own name");
-    const marked = await tools.callWithExtensions("marked_error", {}, extensions);
-    expect(marked).toMatchObject({
-      status: "failed",
-      error: { message: '"no"', cause: { _meta: { "com.example/code": 7 } } },
-    });
     expect(JSON.stringify(open?.received)).not.toContain(CANARY);
   });
 
@@ -156,10 +154,9 @@ describe.each(connectors)("$name", ({ connect, version, transport }) => {
       const signal = AbortSignal.timeout(name === "waits" ? 50 : 10_000);
       outcomes.push(await tools.callWithExtensions(name, input, secret, { ...SESSION, signal, listener }));
     }
-    const unforwardable = new ToolSet(
-      await mcpTools(open?.client ?? expect.fail(), { forward: { "com.example/live": Live } }),
+    outcomes.push(
+      await mcpTools(open?.client ?? expect.fail(), { forward: { "com.example/live": Live } }).catch(inspect),
     );
-    outcomes.push(await unforwardable.callWithExtensions("seen", {}, secret));
     for (const all of [open?.received, outcomes, events, logs.map(({ mock }) => mock.calls)]) {
       expect(JSON.stringify(all)).not.toContain("canary-9f3");
       expect(inspect(all, { depth: 20, showHidden: true })).not.toContain("canary-9f3");

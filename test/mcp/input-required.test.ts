@@ -1,7 +1,7 @@
 import { Client as Client2 } from "@modelcontextprotocol/client";
 import { inputRequired } from "@modelcontextprotocol/server";
 import { defineTool, extensionToken, ToolCallExtensions, ToolInvocationContext, ToolSet } from "tool-call-extensions";
-import { type McpRequest, mcpTools, serveTools } from "tool-call-extensions/mcp";
+import { type McpRequest, mcpResult, mcpTools, serveTools } from "tool-call-extensions/mcp";
 import { memoryOnceStore, once } from "tool-call-extensions/once";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -21,7 +21,9 @@ it("a tool that asks for input is asked again under the same key, and `once` sto
       const { inputResponses } = Answers.parse(extensions.require(Request).context).mcpReq;
       if (inputResponses !== undefined) return { seat, answers: inputResponses };
       const requestedSchema = { type: "object" as const, properties: { sure: { type: "boolean" as const } } };
-      return inputRequired({ inputRequests: { sure: inputRequired.elicit({ message: "Sure?", requestedSchema }) } });
+      return mcpResult(
+        inputRequired({ inputRequests: { sure: inputRequired.elicit({ message: "Sure?", requestedSchema }) } }),
+      );
     },
   });
   const store = memoryOnceStore();

@@ -3,7 +3,7 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { extensionToken, outcomeText, ToolCallExtensions, ToolSet } from "tool-call-extensions";
+import { extensionToken, outcomeText, ToolCallExtensions, ToolInvocationContext, ToolSet } from "tool-call-extensions";
 import { McpResult, mcpTools } from "tool-call-extensions/mcp";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -49,20 +49,11 @@ const failureOf = async (tools: ToolSet<never>, name: string, extensions = none)
 };
 
 describe("what leaves in _meta", () => {
-  it("fails the call before anything is sent when a token has no schema", async () => {
-    const { client, received } = await inMemory();
-    const tools = new ToolSet(await mcpTools(client, { forward: { "com.example/live": Live } }));
-    const before = received.length;
-    const { error } = await failureOf(tools, "seen", none.with(Live, "canary-77c"));
-    expect(error).toMatchObject({ code: "not-portable" });
-    expect(String(error)).not.toContain("canary");
-    expect(received.length).toBe(before);
-  });
-
-  it("is the function's word where both name a key, and what it leaves undefined is left out", async () => {
+  it("is the function's word where both name a key, also where that is undefined", async () => {
     const { client, received } = await inMemory();
     const meta = () => ({ "com.example/a": "function", "com.example/b": undefined });
-    const tools = new ToolSet(await mcpTools(client, { forward: { "com.example/a": Tenant }, meta, progress: false }));
+    const forward = { "com.example/a": Tenant, "com.example/b": Tenant };
+    const tools = new ToolSet(await mcpTools(client, { forward, meta, progress: false }));
     await tools.callWithExtensions("seen", {}, none.with(Tenant, "token"));
     expect(received.at(-1)?.params?._meta).toEqual({ "com.example/a": "function" });
   });
@@ -95,6 +86,7 @@ describe("what leaves in _meta", () => {
     ["a value that is not JSON", { "com.example/f": () => 1 }, "com.example/f"],
     ["a number JSON cannot hold", { "com.example/n": Number.NaN }, "com.example/n"],
     ["no object", "text", "what option meta gives"],
+    ["no plain object", new Map([["com.example/a", 1]]), "what option meta gives"],
   ])("cannot be %s: that one call fails and says why", async (_what, given, named) => {
     const { client, received } = await inMemory();
     const tools = new ToolSet(await mcpTools(client, { meta: () => given as never }));
@@ -121,7 +113,11 @@ describe("options", () => {
   it.each([
     [{ forward: { progressToken: Tenant } }, /"progressToken" must be a key of your own/],
     [{ forward: { "io.modelcontextprotocol/x": Tenant } }, /reserved for the protocol/],
-    [{ meta: "x" as never }, /option meta must be a function of the call; received string/],
+    [{ forward: { "com.example/live": Live } }, /"com.example\/live" in option forward must be a token with a schema/],
+    [{ forward: { "com.example/x": ToolInvocationContext } }, /must be a token with a schema/],
+    [{ forward: { "com.example/x": "tenant" as never } }, /must be a token with a schema.*; received string/],
+    [{ forward: null as never }, /option forward must be an object of tokens by _meta key; received null/],
+    [{ meta: "x" as never }, /option meta must be a function; received string/],
     [{ timeoutMs: 0 }, /option timeoutMs must be a number of milliseconds from 1 to 2147483647; received 0/],
     [{ timeoutMs: Number.NaN }, /received NaN/],
   ])("refuses %o", async (options, message) => {
@@ -163,6 +159,13 @@ describe("the list", () => {
     expect(outcomeText(outcome, "")).toBe("__proto__");
   });
 
+  it("is JSON Schema, whatever other schemas are known by", async () => {
+    const client = await connectTo([page("a", { inputSchema: { type: "object", "~standard": {} } })], () => ({
+      content: [],
+    }));
+    expect(new ToolSet(await mcpTools(client)).definitions[0]?.inputSchema).toEqual({ type: "object" });
+  });
+
   it("is read again where the server says that it changed", async () => {
     const server = new McpServer({ name: "server", version: "1.0.0" });
     server.registerTool("one", {}, () => ({ content: [] }));
@@ -198,6 +201,29 @@ describe("results", () => {
     const result = { content: [{ type: "text", text: "hi" }], _meta: { "com.example/cost": 3 } };
     const outcome = await outcomeOf(result);
     expect(outcome.status === "completed" && outcome.resultExtensions?.get(McpResult)).toEqual(result);
+  });
+
+  it("may be null where a server structures nothing", async () => {
+    const client = {
+      listTools: async () => ({ tools: single }),
+      callTool: async () => ({ content: [{ type: "text", text: "null" }], structuredContent: null }),
+    };
+    const outcome = await new ToolSet(await mcpTools(client)).call("t", {});
+    expect(outcome).toMatchObject({ status: "completed", output: null });
+  });
+
+  it("that the server marks as an error keep what came with it", async () => {
+    const result = { content: [{ type: "text", text: "no" }], isError: true, _meta: { "com.example/code": 7 } };
+    const outcome = await outcomeOf(result);
+    expect(outcome).toMatchObject({ status: "failed", kind: "error", error: { message: "no", cause: result } });
+  });
+
+  it("that do not fit the output schema are not shown as the model's mistake", async () => {
+    const outputSchema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
+    const listed = [{ ...single[0], outputSchema }];
+    const client = await connectTo(listed, () => ({ content: [], structuredContent: { n: "x" } }));
+    const outcome = await new ToolSet(await mcpTools(client)).callWithExtensions("t", {}, none);
+    expect(outcomeText(outcome, "t")).toBe('Tool "t" failed.');
   });
 
   it("that the server marks as an error without a word name the tool", async () => {

@@ -17,7 +17,7 @@ import {
   ListRootsRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { extensionToken, outcomeText, ToolCallExtensions, type ToolEvent, ToolSet } from "tool-call-extensions";
-import { McpResult, mcpTools } from "tool-call-extensions/mcp";
+import { McpResult, type McpToolsOptions, mcpTools } from "tool-call-extensions/mcp";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
 const resolve = createRequire(import.meta.url).resolve;
@@ -172,6 +172,34 @@ describe.each(ways)("server-everything over $over with version $version", ({ ver
     const progress = events.flatMap((event) => (event.type === "tool-progress" ? [event.output] : []));
     expect(progress.slice(0, 3)).toEqual([1, 2, 3].map((step) => ({ progress: step, total: 4 })));
     expect(progress.length).toBeGreaterThanOrEqual(over === "stdio" ? 3 : 4);
+  });
+});
+
+describe("a tool that must run as a task, with version 1", () => {
+  const research = "simulate-research-query";
+  const statuses = async (client: Client1) => {
+    return (await client.experimental.tasks.listTasks()).tasks.map(({ status }) => status);
+  };
+  const started = async (options: McpToolsOptions) => {
+    const client = await connected(client1(), (made) => made.connect(new Stdio1(stdio(everything, "stdio"))));
+    return { client, tools: new ToolSet(await mcpTools(client, options)) };
+  };
+
+  it("is cancelled when its call is aborted", async () => {
+    const { client, tools } = await started({});
+    const controller = new AbortController();
+    const call = tools.call(research, { topic: "x" }, { signal: controller.signal });
+    await expect.poll(() => statuses(client)).toEqual(["working"]);
+    controller.abort();
+    expect(await call).toMatchObject({ status: "failed", kind: "aborted" });
+    await expect.poll(() => statuses(client)).toEqual(["cancelled"]);
+  });
+
+  it("is cancelled when it takes longer than it may", async () => {
+    const { client, tools } = await started({ timeoutMs: 300 });
+    const outcome = await tools.call(research, { topic: "x" });
+    expect(outcome).toMatchObject({ status: "failed", kind: "error", error: { name: "TimeoutError" } });
+    await expect.poll(() => statuses(client)).toEqual(["cancelled"]);
   });
 });
 

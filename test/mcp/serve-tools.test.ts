@@ -1,18 +1,23 @@
 import { Client } from "@modelcontextprotocol/client";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import { createMcpHandler, inputRequired } from "@modelcontextprotocol/server";
 import {
+  Agent,
   defineTool,
   extensionToken,
+  type Tool,
   ToolCallExtensions,
   ToolError,
   type ToolEvent,
   ToolInvocationContext,
+  type ToolMiddleware,
   ToolSet,
 } from "tool-call-extensions";
-import { type McpRequest, mcpTools, type ServeToolsOptions, serveTools } from "tool-call-extensions/mcp";
+import { type McpRequest, mcpResult, mcpTools, type ServeToolsOptions, serveTools } from "tool-call-extensions/mcp";
 import { memoryOnceStore, once } from "tool-call-extensions/once";
-import { afterEach, describe, expect, it } from "vitest";
+import { scriptedModel } from "tool-call-extensions/testing";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { connectors, server1, server2 } from "./connections.ts";
 import { Limits, Tenant } from "./served-tools.ts";
@@ -121,7 +126,7 @@ describe.each([
   ])("refuses an accepted key whose value %s, without quoting it", async (_what, value, message) => {
     const { request } = await serve(new ToolSet([identity]), { accept: { "com.example/tenant": Tenant } });
     const failure = request({ name: "identity", arguments: {}, _meta: { "com.example/tenant": value } });
-    await expect(failure).rejects.toMatchObject({ code: -32_602, message: expect.stringMatching(message) });
+    await expect(failure).rejects.toMatchObject({ code: -32_600, message: expect.stringMatching(message) });
     await expect(failure).rejects.not.toThrow("xxxx");
   });
 
@@ -131,7 +136,7 @@ describe.each([
     const left = await serve(new ToolSet([whose]), { accept, extensions: ({ accepted }) => accepted });
     for (const { request } of [asked, left]) {
       await expect(request({ name: "whose", arguments: {} })).rejects.toMatchObject({
-        code: -32_602,
+        code: -32_600,
         message: expect.stringContaining('Tool "whose" needs "com.example/tenant" in _meta.'),
       });
     }
@@ -243,7 +248,178 @@ describe.each([
   });
 });
 
+describe.each([
+  ["version 1", serve1],
+  ["version 2", serve2],
+] as const)("an answer of serveTools, %s", (_version, serve) => {
+  const image = { type: "image", mimeType: "image/png", data: "AAEC" };
+  const inner = defineTool({
+    name: "inner",
+    input: z.object({}),
+    call: () => mcpResult({ content: [{ type: "text", text: "canary-inner" }, image], _meta: { "com.example/a": 1 } }),
+  });
+  const answerOf = async (
+    tool: Tool<never, unknown, never>,
+    options: ConstructorParameters<typeof ToolSet>[1] = {},
+  ) => {
+    const { request } = await serve(new ToolSet([tool], options), {});
+    return request({ name: tool.name, arguments: { prompt: "x" } });
+  };
+
+  it("is the content that the tool gave", async () => {
+    expect(await answerOf(inner)).toMatchObject({
+      content: [{ text: "canary-inner" }, image],
+      _meta: { "com.example/a": 1 },
+    });
+  });
+
+  it.each(["The picture is fine.", "canary-inner\n[image, image/png, 3 bytes]"])(
+    "is a sub-agent's answer %j, not the content that a tool in it gave",
+    async (text) => {
+      const model = scriptedModel([{ toolCalls: [{ toolName: "inner", input: {} }] }, text]);
+      const answer = await answerOf(new Agent({ name: "a", model, tools: [inner] }).asTool({ name: "ask" }));
+      expect(answer.content).toEqual([{ type: "text", text }]);
+      expect(JSON.stringify(answer)).not.toContain("com.example/a");
+    },
+  );
+
+  it("is what a middleware put in its place", async () => {
+    const redact: ToolMiddleware = async (call, next) => {
+      const outcome = await next(call);
+      return outcome.status === "completed" ? { ...outcome, output: "redacted" } : outcome;
+    };
+    const answer = await answerOf(inner, { middleware: [redact] });
+    expect(answer.content).toEqual([{ type: "text", text: "redacted" }]);
+    expect(JSON.stringify(answer)).not.toContain("canary-inner");
+  });
+
+  it("is data, also where the data looks like a question of the protocol", async () => {
+    const data = { resultType: "input_required", inputRequests: { pin: { method: "elicitation/create" } } };
+    const fetched = defineTool({ name: "fetched", input: {}, call: () => data });
+    const answer = await answerOf(fetched);
+    expect(answer).toMatchObject({ content: [{ type: "text", text: JSON.stringify(data) }], structuredContent: data });
+    expect(answer).not.toHaveProperty("resultType", "input_required");
+  });
+
+  it("has an object whole, however long its text, and none where JSON cannot hold it", async () => {
+    const rows = Array.from({ length: 20_000 }, (_, index) => ({ index }));
+    const long = await answerOf(defineTool({ name: "long", input: {}, call: () => ({ rows }) }));
+    expect(long.structuredContent).toEqual({ rows });
+    expect(JSON.stringify(long.content).length).toBeLessThan(80_000);
+    for (const value of [new Map([[1, 2]]), Number.NaN, 1n, new Uint8Array(2), new Error("x"), () => 1]) {
+      const answer = await answerOf(defineTool({ name: "odd", input: {}, call: () => ({ value }) }));
+      expect(answer).not.toHaveProperty("structuredContent");
+      expect(answer.content).toMatchObject([{ type: "text" }]);
+    }
+  });
+
+  it("that `once` gives again is the text of it", async () => {
+    const tools = new ToolSet([inner], { middleware: [once({ store: memoryOnceStore() })] });
+    const { request } = await serve(tools, {});
+    const sent = { name: "inner", arguments: {}, _meta: { "tool-call-extensions/invocation-key": KEY } };
+    expect((await request(sent)).content).toHaveLength(2);
+    expect(await request(sent)).toMatchObject({
+      content: [{ type: "text", text: "canary-inner\n[image, image/png, 3 bytes]" }],
+    });
+  });
+});
+
+describe.each([
+  ["version 1", serve1],
+  ["version 2", serve2],
+] as const)("the faults of serveTools, %s", (_version, serve) => {
+  it("a crash of a tool is told to the server, and a refusal is not", async () => {
+    const crash = new Error("no connection");
+    const crashes = defineTool({ name: "crashes", input: {}, call: () => Promise.reject(crash) });
+    const refuses = defineTool({ name: "refuses", input: {}, call: () => Promise.reject(new ToolError("no")) });
+    const { request, faults } = await serve(new ToolSet([crashes, refuses]), {});
+    await request({ name: "crashes", arguments: {} });
+    await request({ name: "refuses", arguments: {} });
+    expect(faults).toEqual([crash]);
+  });
+
+  it("an extensions function that gives nothing fails the call: what was accepted does not stand in", async () => {
+    const { request, faults } = await serve(new ToolSet([identity]), { extensions: (() => undefined) as never });
+    await expect(request({ name: "identity", arguments: {} })).rejects.toMatchObject({ code: -32_603 });
+    expect(String(faults[0])).toContain("the extensions of a call must be a ToolCallExtensions");
+  });
+
+  it("an async listener that rejects is told to the console", async () => {
+    const report = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const { request } = await serve(new ToolSet([identity]), {
+      listener: () => Promise.reject(new Error("listener")) as never,
+    });
+    expect((await request({ name: "identity", arguments: {} })).isError ?? false).toBe(false);
+    await expect.poll(() => report.mock.calls.length).toBe(2);
+    report.mockRestore();
+  });
+
+  it("a key is another one for each scope, and the same again for the same", async () => {
+    const key = async (client: string) => {
+      const { request } = await serve(new ToolSet([identity]), { keyScope: () => client });
+      const { structuredContent } = await request({
+        name: "identity",
+        arguments: {},
+        _meta: { "tool-call-extensions/invocation-key": KEY },
+      });
+      return Object(structuredContent).invocationKey;
+    };
+    const [first, second, again] = [await key("alice"), await key("mallory"), await key("alice")];
+    expect(first).toMatch(/^ik1_[0-9a-v]{32}$/);
+    expect(again).toBe(first);
+    expect(new Set([KEY, first, second]).size).toBe(3);
+  });
+});
+
 describe("serveTools", () => {
+  it("gives what the token verifier found out, over HTTP with version 2 and in memory with version 1", async () => {
+    const authInfo = { token: "tok", clientId: "client-9", scopes: ["orders"] };
+    const seen: unknown[] = [];
+    const options = {
+      extensions: (request: McpRequest) => {
+        seen.push(request.authInfo);
+        return request.accepted;
+      },
+    };
+    const [ours, theirs] = InMemoryTransport.createLinkedPair();
+    await server1((target) => serveTools(target, new ToolSet([identity]), options)).connect(theirs);
+    await ours.start();
+    await ours.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "identity" } }, { authInfo });
+    const handler = createMcpHandler(() => server2((target) => serveTools(target, new ToolSet([identity]), options)));
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "identity", arguments: {} } };
+    await handler.fetch(new Request("http://127.0.0.1/mcp", { method: "POST", headers, body: JSON.stringify(call) }), {
+      authInfo,
+    });
+    await expect.poll(() => seen).toEqual([authInfo, authInfo]);
+  });
+
+  it("refuses to ask a client that cannot be asked", async () => {
+    const asks = defineTool({ name: "asks", input: {}, call: () => mcpResult(inputRequired({ requestState: "s" })) });
+    const { request, faults } = await serve1(new ToolSet([asks]), {});
+    await expect(request({ name: "asks", arguments: {} })).rejects.toMatchObject({ code: -32_603 });
+    expect(String(faults[0])).toContain('tool "asks" asks its client for input, which takes version 2 of the SDK');
+  });
+
+  it.each([server1, server2])("refuses to take another set's place", (make) => {
+    const twice = () =>
+      make((target) => {
+        serveTools(target, new ToolSet([identity]));
+        serveTools(target, new ToolSet([whose]), { extensions: ({ accepted }) => accepted });
+      });
+    expect(twice).toThrow(/tools\/list/);
+  });
+
+  it.each([
+    [{ accept: { "com.example/x": User } }, /"com.example\/x" in option accept must be a token with a schema/],
+    [{ accept: "x" as never }, /option accept must be an object of tokens by _meta key; received string/],
+    [{ extensions: "x" as never }, /option extensions must be a function; received string/],
+    [{ keyScope: 7 as never }, /option keyScope must be a function; received 7/],
+    [{ listener: {} as never }, /option listener must be a function; received object/],
+  ])("refuses %o", (options, message) => {
+    expect(() => server2((server) => serveTools(server, new ToolSet([identity]), options))).toThrow(message);
+  });
+
   it("takes the low-level server as well", async () => {
     const connector = connectors[0];
     const connection = await connector?.connect((server) =>
@@ -320,6 +496,8 @@ describe("serveTools", () => {
         serveTools(server, new ToolSet([whoAmI]));
         // @ts-expect-error option extensions is missing
         serveTools(server, new ToolSet([whoAmI]), { accept: {} });
+        // @ts-expect-error option extensions is undefined
+        serveTools(server, new ToolSet([whoAmI]), { extensions: undefined });
         // @ts-expect-error "user" is not in the map
         serveTools(server, new ToolSet([whoAmI]), { extensions: () => new ToolCallExtensions().with(Tenant, "t") });
       });

@@ -2,13 +2,11 @@ import {
   defineTool,
   type ExtensionToken,
   extensionToken,
-  ToolCallExtensions,
   ToolError,
   ToolInvocationContext,
   ToolSet,
-  toolResult,
 } from "tool-call-extensions";
-import { type McpRequest, McpResult, type ServeToolsOptions } from "tool-call-extensions/mcp";
+import { type McpRequest, mcpResult, type ServeToolsOptions } from "tool-call-extensions/mcp";
 import { z } from "zod";
 
 export const Tenant: ExtensionToken<"tenant", string> = extensionToken("tenant").of(z.string().max(20));
@@ -20,8 +18,6 @@ const Request = extensionToken("request").of<McpRequest>();
 export const CANARY = "canary-6e1f";
 /** Each yields when its call was aborted. */
 export const aborted: string[] = [];
-
-const text = (value: unknown) => [{ type: "text", text: JSON.stringify(value) }];
 
 /** The tools that the test servers of both versions serve. */
 export const servedTools: ToolSet<"request"> = new ToolSet([
@@ -71,7 +67,7 @@ export const servedTools: ToolSet<"request"> = new ToolSet([
         { type: "resource_link", uri: "file:///b.txt", name: "b", mimeType: "text/plain" },
       ];
       const _meta = { "com.example/cost": 3, "io.modelcontextprotocol/related-task": { taskId: "t" } };
-      return toolResult("unused", new ToolCallExtensions().with(McpResult, { content, _meta }));
+      return mcpResult({ content, _meta });
     },
   }),
   defineTool({ name: "object", input: z.object({}), call: () => ({ degrees: 21, at: new Date(0) }) }),
@@ -89,19 +85,6 @@ export const servedTools: ToolSet<"request"> = new ToolSet([
     call: () => {
       throw new Error(`connect ECONNREFUSED with ${CANARY}`);
     },
-  }),
-  defineTool({
-    name: "marked_error",
-    input: z.object({}),
-    call: () =>
-      toolResult(
-        "",
-        new ToolCallExtensions().with(McpResult, {
-          content: text("no"),
-          isError: true,
-          _meta: { "com.example/code": 7 },
-        }),
-      ),
   }),
   defineTool({
     name: "waits",

@@ -105,6 +105,7 @@ test("the adapters export exactly these names", () => {
     "McpServer",
     "McpToolsOptions",
     "ServeToolsOptions",
+    "mcpResult",
     "mcpTools",
     "serveTools",
   ]);

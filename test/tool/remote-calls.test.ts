@@ -58,7 +58,8 @@ describe("a call whose identity another process made", () => {
     const remote = { toolCallId: "call_abc", invocationKey: KEY };
     const [first, second] = [await outputOf("outer", { remote }), await outputOf("outer", { remote })];
     expect(first).toEqual(second);
-    expect(first).toMatchObject({ isRemote: false, invocationKey: expect.stringMatching(/^ik1_/) });
+    // Its key follows from the client's word, so it is that word, too.
+    expect(first).toMatchObject({ isRemote: true, invocationKey: expect.stringMatching(/^ik1_/) });
     expect(first).not.toMatchObject({ invocationKey: KEY });
   });
 
