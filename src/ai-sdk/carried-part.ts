@@ -61,10 +61,10 @@ function toAssistantPart(part: Content, approvals: ReadonlyMap<string, string>):
   switch (part.type) {
     case "text": {
       const { type, text, ...rest } = part;
-      const isBare = rest.providerMetadata === undefined;
       // Providers differ on whether no text is a part, and refuse to have an empty one back.
-      if (text === "" && isBare) return [];
-      return [{ type, text, ...(Object.keys(rest).length > 0 && { providerData: carrier(rest) }) }];
+      if (text === "" && rest.providerMetadata === undefined) return [];
+      const isBare = Object.values(rest).every((value) => value === undefined);
+      return [{ type, text, ...(!isBare && { providerData: carrier(rest) }) }];
     }
     case "tool-call":
       return [toCallPart(part, approvals.get(part.toolCallId))];

@@ -110,8 +110,8 @@ function assertLanguageModel(model: LanguageModel): void {
   const isKnown = specificationVersion === "v2" || specificationVersion === "v3" || specificationVersion === "v4";
   if (isKnown && typeof doGenerate === "function" && typeof doStream === "function") return;
   const expected = "a language model of the AI SDK, specification v2, v3 or v4, such as openai(modelId) gives";
-  const received =
-    specificationVersion === undefined ? `a ${typeof model}` : `specification ${String(specificationVersion)}`;
+  const kind = typeof model === "string" ? "a string" : typeof model;
+  const received = specificationVersion === undefined ? kind : `specification ${String(specificationVersion)}`;
   throw invalidArgument("the model", received, expected);
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
 
 // A provider's server on loopback: it plays recorded or hand-written responses and keeps what it was sent.
 
@@ -11,8 +11,9 @@ const traffic = new URL("../../../shared/provider-traffic/", import.meta.url);
 export const hasTraffic: boolean = existsSync(traffic);
 if (!hasTraffic) console.info("Recorded responses are left out: there is no ../shared/provider-traffic");
 
-/** What one request is answered with: a JSON body, the data of server-sent events, or an HTTP error. */
+/** What one request is answered with: a JSON body, the data of server-sent events, an HTTP error, or never. */
 export type Answer =
+  | "never"
   | { readonly json: unknown }
   | { readonly events: readonly string[]; readonly isCut?: boolean | undefined }
   | { readonly status: number; readonly json: unknown };
@@ -26,6 +27,10 @@ export interface SentRequest {
 export interface ProviderServer {
   readonly url: string;
   readonly requests: readonly SentRequest[];
+  /** Waits until so many requests have come. */
+  received(count: number): Promise<void>;
+  /** Waits until so many requests have been left by their client. */
+  aborted(count: number): Promise<void>;
 }
 
 export function recordedJson(file: string): Answer {
@@ -47,6 +52,7 @@ export function events(...data: readonly unknown[]): Answer {
 /** Answers in order; a request after the last answer gets HTTP 500. Closes when the test has ended. */
 export async function startProvider(answers: readonly Answer[]): Promise<ProviderServer> {
   const requests: SentRequest[] = [];
+  let aborted = 0;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -56,7 +62,11 @@ export async function startProvider(answers: readonly Answer[]): Promise<Provide
       headers: request.headers,
       body: text === "" ? undefined : JSON.parse(text),
     });
+    response.on("close", () => {
+      if (!response.writableEnded) aborted += 1;
+    });
     const answer = answers[requests.length - 1] ?? { status: 500, json: { error: { message: "the script is over" } } };
+    if (answer === "never") return;
     if ("events" in answer) {
       response.writeHead(200, { "content-type": "text/event-stream" });
       for (const data of answer.events) response.write(`data: ${data}\n\n`);
@@ -74,5 +84,10 @@ export async function startProvider(answers: readonly Answer[]): Promise<Provide
   });
   // A server that listens on a TCP port has such an address.
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, requests };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    received: async (count) => void (await vi.waitUntil(() => requests.length >= count)),
+    aborted: async (count) => void (await vi.waitUntil(() => aborted >= count)),
+  };
 }
