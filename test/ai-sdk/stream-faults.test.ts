@@ -87,6 +87,9 @@ describe("a stream that is whole", () => {
         { type: "text-delta", id: "2", delta: "B" },
         { type: "text-delta", id: "1", delta: "a" },
         { type: "reasoning-end", id: "1", providerMetadata: openai("done") },
+        { type: "text-end", id: "1" },
+        { type: "text-start", id: "1" },
+        { type: "text-delta", id: "1", delta: "C" },
         call("call_abc", "{}"),
         CALLS,
       ],
@@ -98,6 +101,7 @@ describe("a stream that is whole", () => {
         { type: "reasoning", text: "think", providerOptions: openai("done") },
         { type: "text", text: "Aa" },
         { type: "text", text: "B" },
+        { type: "text", text: "C" },
         { type: "tool-call" },
       ],
     });
@@ -111,6 +115,11 @@ describe("a stream that is whole", () => {
     const { calls } = await stream(model);
     expect(calls.map(({ input }) => input)).toEqual([{}, { n: 2 }, { n: 3 }, { n: 4 }]);
     expect(new Set(calls.map(({ id }) => id)).size).toBe(4);
+    const result = { type: "tool-result", toolName: "probe" };
+    expect(model.requests[1]?.prompt[2]).toMatchObject({
+      role: "tool",
+      content: calls.map(({ id }) => ({ ...result, toolCallId: id })),
+    });
   });
 
   test("arguments that are no JSON become a result for the model, which sees its own slip", async () => {
