@@ -7,6 +7,7 @@ import { type InvocationFields, scopeOf, ToolInvocationContext } from "../invoca
 import { madeId, randomRunId } from "../invocation/tool-call-id.ts";
 import { type ApprovalQuestion, approvalRequired, checkApproval } from "./approval.ts";
 import { type CallScope, type DispatchRequest, dispatch, OUTSIDE_A_RUN, performCall } from "./dispatch.ts";
+import { type HostCall, identifyHostCall } from "./host-call.ts";
 import { type JsonSchema, toObjectSchema } from "./input-schema.ts";
 import { composeMiddleware, type ToolHandler, type ToolMiddleware } from "./middleware.ts";
 import type { MissingToolExtension } from "./needs.ts";
@@ -32,6 +33,8 @@ export interface ToolSetCallOptions {
   /** Gives the call an invocation key; inside another call, that call's key is taken where this is left out. */
   readonly sessionKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** For adapters: the call's place in another framework's loop. */
+  readonly host?: HostCall | undefined;
 }
 
 type CallByName = (name: string, input: unknown, options?: ToolSetCallOptions) => Promise<ToolOutcome>;
@@ -127,22 +130,22 @@ export class ToolSet<Needs extends string = never> {
     const parent = extensions.get(ToolInvocationContext);
     const outer = parent && scopeOf<CallScope>(parent);
     const cancellation = (outer?.cancellation.child() ?? new Cancellation()).follow(options.signal);
-    const place = outer === undefined ? { index: 0, turn: 1 } : { index: outer.nestedCalls++, turn: parent?.turn ?? 1 };
-    const runId = parent?.runId ?? randomRunId();
+    const named = { providerToolCallId: options.toolCallId, toolName: name };
     const call: InvocationFields = {
-      toolCallId: options.toolCallId || nestedId(runId, parent, place.index),
-      providerToolCallId: options.toolCallId,
-      toolName: name,
+      ...named,
       sessionKey: options.sessionKey,
-      runId,
       agentName: parent?.agentName,
-      ...place,
+      index: 0,
       batchSize: 1,
       attempt: 1,
       parent,
+      ...(options.host === undefined
+        ? identifyNested(options.toolCallId, parent, outer)
+        : identifyHostCall(options.host, named, parent)),
     };
     const run = outer?.run ?? OUTSIDE_A_RUN;
-    const work = this.#dispatchApproved({ input, extensions, call, run, cancellation });
+    const request = { input, extensions, call, run, cancellation };
+    const work = options.host?.isApproved ? this["~dispatch"](request) : this.#dispatchApproved(request);
     // The run waits for it when it ends, also where its outer call did not.
     run.track?.(work);
     return work;
@@ -168,8 +171,15 @@ export class ToolSet<Needs extends string = never> {
 }
 
 /** Counted within the parent, so that a retry of the parent makes the same nested calls under the same ids. */
-function nestedId(runId: string, parent: ToolInvocationContext | undefined, index: number): string {
-  return madeId(runId, parent?.toolCallId ?? "", String(index));
+function identifyNested(
+  toolCallId: string | undefined,
+  parent: ToolInvocationContext | undefined,
+  outer: CallScope | undefined,
+): Pick<InvocationFields, "toolCallId" | "runId" | "turn" | "index"> {
+  const index = outer === undefined ? 0 : outer.nestedCalls++;
+  const runId = parent?.runId ?? randomRunId();
+  const id = toolCallId || madeId(runId, parent?.toolCallId ?? "", String(index));
+  return { toolCallId: id, runId, turn: outer === undefined ? 1 : (parent?.turn ?? 1), index };
 }
 
 export function checkMiddleware(middleware: readonly ToolMiddleware[] = []): readonly ToolMiddleware[] {

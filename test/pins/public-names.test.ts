@@ -105,10 +105,16 @@ test("the adapters export exactly these names", () => {
     "postgresOnceStore",
   ]);
   expect(namesOf("ai-sdk/index.ts")).toEqual([
+    "AiSdkContextTool",
+    "AiSdkTool",
+    "AiSdkToolsOptions",
     "CallSettings",
+    "FromAiSdkToolOptions",
     "LanguageModel",
     "LanguageModelOptions",
+    "fromAiSdkTool",
     "fromLanguageModel",
+    "toAiSdkTools",
   ]);
   expect(namesOf("mcp/index.ts")).toEqual(["McpClient", "McpToolsOptions", "mcpTools"]);
 });
