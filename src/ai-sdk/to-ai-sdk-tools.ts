@@ -83,7 +83,7 @@ export interface AiSdkToolsOptions {
  */
 export function toAiSdkTools<Needs extends string>(
   tools: ToolSet<Needs>,
-  extensions: ToolCallExtensions<Needs>,
+  extensions: ToolCallExtensions<NoInfer<Needs>>,
   options?: AiSdkToolsOptions,
 ): Readonly<Record<string, AiSdkTool>>;
 export function toAiSdkTools<Needs extends string>(
@@ -93,7 +93,7 @@ export function toAiSdkTools<Needs extends string>(
 ): Readonly<Record<string, AiSdkContextTool<Needs>>>;
 export function toAiSdkTools<Needs extends string>(
   tools: ToolSet<Needs>,
-  extensions: ToolCallExtensions<Needs> | "from-context",
+  extensions: ToolCallExtensions<NoInfer<Needs>> | "from-context",
   options: AiSdkToolsOptions = {},
 ): Readonly<Record<string, AiSdkTool>> {
   const isFromContext = extensions === "from-context";
