@@ -22,7 +22,7 @@ export interface ToolCallContent extends WithMetadata {
 }
 
 /** The result of a tool that the provider ran. */
-export interface ToolResultContent extends WithMetadata {
+interface ToolResultContent extends WithMetadata {
   readonly type: "tool-result";
   readonly toolCallId: string;
   readonly toolName: string;
@@ -33,7 +33,7 @@ export interface ToolResultContent extends WithMetadata {
 }
 
 /** The provider asks whether it may run a call of its own. */
-export interface ApprovalRequest extends WithMetadata {
+interface ApprovalRequest extends WithMetadata {
   readonly type: "tool-approval-request";
   readonly approvalId: string;
   readonly toolCallId: string;

@@ -18,7 +18,7 @@ export type Answer =
   | { readonly events: readonly string[]; readonly isCut?: boolean | undefined }
   | { readonly status: number; readonly json: unknown };
 
-export interface SentRequest {
+interface SentRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: unknown;

@@ -210,7 +210,10 @@ describe("the place in the conversation", () => {
 });
 
 describe("approval", () => {
-  const asks = async (needsApproval: Tool<{ cents: number }, unknown, never>["needsApproval"], input: unknown = { cents: 5 }) => {
+  const asks = async (
+    needsApproval: Tool<{ cents: number }, unknown, never>["needsApproval"],
+    input: unknown = { cents: 5 },
+  ) => {
     const pay = defineTool({ name: "pay", input: z.object({ cents: z.number() }), needsApproval, call: () => "paid" });
     const given = only(toAiSdkTools(new ToolSet([pay]), extensions)).needsApproval;
     return typeof given === "function" ? given(input, options) : given;

@@ -3,7 +3,7 @@ import type { AiSdkToolsOptions } from "tool-call-extensions/ai-sdk";
 
 // What the tests ask of each major version of `ai`; `ai-<major>/host.ts` answers with the version that is installed there.
 
-export interface ScriptedCall {
+interface ScriptedCall {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly input: string;
@@ -12,7 +12,7 @@ export interface ScriptedCall {
 /** What the model answers, in order. */
 export type Script = readonly (string | readonly ScriptedCall[])[];
 
-export interface HostRequest<Needs extends string> {
+interface HostRequest<Needs extends string> {
   readonly script: Script;
   readonly tools: ToolSet<Needs>;
   readonly extensions: ToolCallExtensions<Needs>;
