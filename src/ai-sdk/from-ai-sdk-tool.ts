@@ -3,10 +3,11 @@ import {
   defineTool,
   type Tool,
   type ToolCallExtensions,
-  ToolCallExtensionsError,
+  type ToolCallExtensionsError,
   ToolInvocationContext,
 } from "../index.ts";
 import { fromAiSdkSchema } from "./ai-sdk-schema.ts";
+import { invalidArgument } from "./invalid-argument.ts";
 
 /** A tool of the AI SDK, as far as it is read: what `tool({ … })` gives in 5, 6 and 7. */
 interface AnyAiSdkTool {
@@ -106,8 +107,6 @@ async function* mapItems(
 }
 
 function unusable(name: string, field: string, value: unknown, expected: string): ToolCallExtensionsError {
-  const argument = `${field} of AI SDK tool "${name}"`;
   const received = value === undefined ? "undefined" : `a ${typeof value}`;
-  const message = `${argument} must be ${expected}; received ${received}`;
-  return new ToolCallExtensionsError("invalid-argument", message, { argument, received, expected });
+  return invalidArgument(`${field} of AI SDK tool "${name}"`, received, expected);
 }

@@ -1,5 +1,6 @@
-import { type Message, type Model, type ModelRequest, type ModelResponse, ToolCallExtensionsError } from "../index.ts";
+import type { Message, Model, ModelRequest, ModelResponse } from "../index.ts";
 import { carriedPart, parseObject, toAssistantParts } from "./carried-part.ts";
+import { invalidArgument } from "./invalid-argument.ts";
 import type {
   CallOptions,
   Content,
@@ -113,11 +114,6 @@ function assertLanguageModel(model: LanguageModel): void {
   const kind = typeof model === "string" ? "a string" : typeof model;
   const received = specificationVersion === undefined ? kind : `specification ${String(specificationVersion)}`;
   throw invalidArgument("the model", received, expected);
-}
-
-function invalidArgument(argument: string, received: string, expected: string): ToolCallExtensionsError {
-  const message = `${argument} must be ${expected}; received ${received}`;
-  return new ToolCallExtensionsError("invalid-argument", message, { argument, received, expected });
 }
 
 function toCallOptions(request: ModelRequest, model: LanguageModel, options: LanguageModelOptions): CallOptions {

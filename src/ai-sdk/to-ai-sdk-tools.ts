@@ -1,15 +1,16 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
+  type JsonSchema,
   outcomeText,
   type Tool,
   ToolCallExtensions,
-  ToolCallExtensionsError,
   ToolError,
   ToolInvocationContext,
   type ToolOutcome,
   type ToolSet,
 } from "../index.ts";
 import { toAiSdkSchema, validateWith } from "./ai-sdk-schema.ts";
+import { invalidArgument } from "./invalid-argument.ts";
 import { placeInConversation } from "./place-in-conversation.ts";
 
 /** What the AI SDK hands a tool with its input: `experimental_context` in 5 and 6, `context` in 7. */
@@ -102,11 +103,15 @@ export function toAiSdkTools<Needs extends string>(
   const host: Host<Needs> = {
     tools,
     session: options.session,
-    unnamedRun: crypto.randomUUID(),
+    unnamedRuns: new WeakMap(),
     extensionsOf: ({ context, experimental_context }) => given ?? checkNeeds(tools, context ?? experimental_context),
   };
-  const named = tools.definitions.map(({ name }): [string, AiSdkTool] => {
-    return [name, { ...toTool(host, name), ...(isFromContext && { contextSchema: contextSchema(tools) }) }];
+  const named = tools.definitions.flatMap(({ name, inputSchema }): [string, AiSdkTool][] => {
+    const tool = tools.get(name);
+    if (tool === undefined) return [];
+    return [
+      [name, { ...toTool(host, tool, inputSchema), ...(isFromContext && { contextSchema: contextSchema(tools) }) }],
+    ];
   });
   return Object.fromEntries(named);
 }
@@ -114,22 +119,19 @@ export function toAiSdkTools<Needs extends string>(
 interface Host<Needs extends string> {
   readonly tools: ToolSet<Needs>;
   readonly session: AiSdkToolsOptions["session"];
-  /** Identifies the run where no session does. */
-  readonly unnamedRun: string;
+  /** Where no session identifies the run, the request's map does: tools that outlive a request see one for each. */
+  readonly unnamedRuns: WeakMap<object, string>;
   extensionsOf(options: Partial<ExecuteOptions>): ToolCallExtensions<Needs>;
 }
 
-function toTool<Needs extends string>(host: Host<Needs>, name: string): AiSdkTool {
-  const tool = host.tools.get(name);
-  const inputSchema = host.tools.definitions.find((definition) => definition.name === name)?.inputSchema ?? {};
-  const description = tool?.description;
-  const needsApproval = tool?.needsApproval;
+function toTool<Needs extends string>(host: Host<Needs>, tool: Tool, inputSchema: JsonSchema): AiSdkTool {
+  const { name, description, input: schema, needsApproval } = tool;
   return {
     ...(description !== undefined && { description }),
     ...(needsApproval !== undefined && {
-      needsApproval: async (input, options) => tool !== undefined && asks(tool, input, host.extensionsOf(options)),
+      needsApproval: async (input, options) => asks(tool, input, host.extensionsOf(options)),
     }),
-    inputSchema: toAiSdkSchema(name, tool?.input ?? {}, inputSchema),
+    inputSchema: toAiSdkSchema(name, schema, inputSchema),
     execute: (input, options) => execute(host, name, input, options),
   };
 }
@@ -142,20 +144,31 @@ async function execute<Needs extends string>(
 ): Promise<unknown> {
   const { toolCallId, abortSignal, messages } = options;
   const extensions = host.extensionsOf(options);
-  const session = typeof host.session === "function" ? host.session(extensions) : host.session;
+  const session = checkSession(typeof host.session === "function" ? host.session(extensions) : host.session);
   const { question, ...place } = placeInConversation(toolCallId, messages);
   const isInCall = extensions.has(ToolInvocationContext);
-  const words = session === undefined ? [] : [session.key];
-  if (session?.turnId !== undefined) words.push(session.turnId);
-  else if (session !== undefined || isInCall) words.push(...question);
-  else words.push(host.unnamedRun);
+  const base = session?.key ?? (isInCall ? "" : unnamedRun(host, extensions));
+  const run = [base, ...(session?.turnId === undefined ? question : [session.turnId])];
   const outcome = await host.tools.callWithExtensions(name, input, extensions, {
     toolCallId,
     sessionKey: session?.key,
     signal: abortSignal,
-    host: { run: words, ...place },
+    host: { run, ...place },
   });
   return toOutput(outcome, name);
+}
+
+function unnamedRun<Needs extends string>({ unnamedRuns }: Host<Needs>, extensions: object): string {
+  // Not `randomUUID`, which pages without TLS lack.
+  const run = unnamedRuns.get(extensions) ?? crypto.getRandomValues(new Uint32Array(4)).join("-");
+  unnamedRuns.set(extensions, run);
+  return run;
+}
+
+/** A session without a key would leave the calls without keys, and nobody would be told. */
+function checkSession(session: Session | undefined): Session | undefined {
+  if (session === undefined || (typeof session.key === "string" && session.key !== "")) return session;
+  throw invalidArgument("option session", typeof session.key, "{ key, turnId }, whose key is a non-empty string");
 }
 
 /**
@@ -208,9 +221,7 @@ function contextSchema<Needs extends string>(tools: ToolSet<Needs>): AiSdkContex
 function checkNeeds<Needs extends string>(tools: ToolSet<Needs>, value: unknown): ToolCallExtensions<Needs> {
   if (!ToolCallExtensions.is(value)) {
     const expected = "a ToolCallExtensions in toolsContext (ai 7) or experimental_context (ai 5 and 6)";
-    const received = Array.isArray(value) ? "an array" : typeof value;
-    const message = `the context of these tools must be ${expected}; received ${received}`;
-    throw new ToolCallExtensionsError("invalid-argument", message, { argument: "the context", received, expected });
+    throw invalidArgument("the context of these tools", Array.isArray(value) ? "an array" : typeof value, expected);
   }
   const [first, ...others] = tools.requires;
   return first === undefined ? value : value.expect(first, ...others);

@@ -123,6 +123,15 @@ describe("what is missing", () => {
   });
 });
 
+test.each(["chat-7", { key: "" }, {}])("a session without a key is refused: %o", async (given) => {
+  // What JavaScript may pass.
+  const session = given as { readonly key: string };
+  for (const option of [session, () => session]) {
+    const tools = toAiSdkTools(new ToolSet([recordingTool()]), new ToolCallExtensions(), { session: option });
+    await expect(only(tools).execute({}, options)).rejects.toThrow(/option session must be { key, turnId }/);
+  }
+});
+
 describe("the place in the conversation", () => {
   const user = { role: "user", content: "Go" };
   const called = (...ids: string[]) => ({
@@ -184,6 +193,16 @@ describe("the place in the conversation", () => {
     ];
     expect(new Set([first, ...others]).size).toBe(8);
     expect(await runIdOf([user, called("x"), user], { ...chat, turnId: "m-1" })).toBe(others[3]);
+  });
+
+  test("without a session the requests' maps tell the runs of one set of tools apart", async () => {
+    const tool = recordingTool();
+    const tools = toAiSdkTools(new ToolSet([tool]), "from-context");
+    const [first, second] = [new ToolCallExtensions(), new ToolCallExtensions()];
+    for (const context of [first, first, second]) await only(tools).execute({}, { ...options, context });
+    const [a, b, c] = tool.calls.map(({ invocation }) => invocation.runId);
+    expect(a).toBe(b);
+    expect(a).not.toBe(c);
   });
 
   test("a call that waited for approval keeps the turn and the id that it had", async () => {
