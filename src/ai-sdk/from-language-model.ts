@@ -1,4 +1,4 @@
-import type { Message, Model, ModelRequest, ModelResponse } from "../index.ts";
+import type { AssistantPart, Message, Model, ModelRequest, ModelResponse } from "../index.ts";
 import { carriedPart, parseObject, toAssistantParts } from "./carried-part.ts";
 import { invalidArgument } from "./invalid-argument.ts";
 import type {
@@ -89,19 +89,28 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
   const toOptions = (request: ModelRequest): CallOptions => toCallOptions(request, model, options);
   return {
     generate: async (request) => {
-      const result = await model.doGenerate(toOptions(request));
-      warn(result.warnings);
-      return toResponse(result);
+      let response: ModelResponse | undefined;
+      for (let pauses = 0; ; pauses++) {
+        const result = await model.doGenerate(toOptions(continued(request, response)));
+        warn(result.warnings);
+        response = joined(response, toResponse(result));
+        if (!isPaused(result, pauses)) return response;
+      }
     },
     async *stream(request) {
-      const { stream } = await model.doStream(toOptions(request));
-      const answer = new StreamedAnswer();
-      for await (const part of iterate(stream)) {
-        answer.add(part);
-        if (part.type === "stream-start") warn(part.warnings);
-        else if (part.type === "text-delta" && part.delta !== "") yield { type: "text-delta", text: part.delta };
+      let response: ModelResponse | undefined;
+      for (let pauses = 0; ; pauses++) {
+        const { stream } = await model.doStream(toOptions(continued(request, response)));
+        const answer = new StreamedAnswer();
+        for await (const part of iterate(stream)) {
+          answer.add(part);
+          if (part.type === "stream-start") warn(part.warnings);
+          else if (part.type === "text-delta" && part.delta !== "") yield { type: "text-delta", text: part.delta };
+        }
+        const result = answer.end();
+        response = joined(response, toResponse(result));
+        if (!isPaused(result, pauses)) return yield { type: "response", response };
       }
-      yield { type: "response", response: toResponse(answer.end()) };
     },
   };
 }
@@ -173,7 +182,9 @@ async function* iterate<Part>(stream: ReadableStream<Part>): AsyncGenerator<Part
   }
 }
 
-function toResponse(answer: Finish & { readonly content: readonly Content[] }): ModelResponse {
+type Answered = Finish & { readonly content: readonly Content[] };
+
+function toResponse(answer: Answered): ModelResponse {
   const { content, finishReason, providerMetadata } = answer;
   assertWhole(content, finishReason);
   const inputTokens = toCount(answer.usage.inputTokens);
@@ -198,12 +209,48 @@ function assertWhole(content: readonly Content[], finishReason: FinishReason): v
   if (reason === "error") throw new Error(`the provider ended its answer with an error (${said})`);
   if (reason === "interrupted") throw new Error(`its answer was cut off (${said})`);
   const calls = content.filter((part) => part.type === "tool-call");
-  if (raw === "pause_turn" && calls.every(({ providerExecuted }) => providerExecuted === true)) {
-    throw new Error(`the provider paused its turn (${said}) in the middle of tools of its own, and gave no answer`);
-  }
   if (reason === "stop" || reason === "tool-calls") return;
   const cut = calls.find(({ input, providerExecuted }) => providerExecuted !== true && !parseObject(input));
   if (cut !== undefined) throw new Error(`its answer was cut off (${said}) in a call of tool "${cut.toolName}"`);
+}
+
+/** More than a turn with many tools of the provider's takes. */
+const MAX_PAUSES = 32;
+
+/**
+ * Tells whether the provider has paused in the middle of tools of its own, and goes on when it is sent what it has said so
+ * far. Specification 2 does not tell.
+ *
+ * Source: `pause_turn` of https://docs.claude.com/en/api/handling-stop-reasons
+ */
+function isPaused({ content, finishReason }: Answered, pauses: number): boolean {
+  if (typeof finishReason === "string" || finishReason.raw !== "pause_turn") return false;
+  if (content.some((part) => part.type === "tool-call" && part.providerExecuted !== true)) return false;
+  if (pauses < MAX_PAUSES) return true;
+  throw new Error(`the provider paused its turn ("pause_turn") ${pauses + 1} times and gave no answer`);
+}
+
+function continued(request: ModelRequest, { content = [] }: Partial<ModelResponse> = {}): ModelRequest {
+  return content.length === 0
+    ? request
+    : { ...request, messages: [...request.messages, { role: "assistant", content }] };
+}
+
+/** One answer of two halves; what was said beside the first has served its turn. */
+function joined(first: ModelResponse | undefined, second: ModelResponse): ModelResponse {
+  if (first === undefined) return second;
+  const [one, two] = [first.usage ?? NO_TOKENS, second.usage ?? NO_TOKENS];
+  return {
+    ...second,
+    content: [...first.content.filter((part) => !isNote(part)), ...second.content],
+    usage: { inputTokens: one.inputTokens + two.inputTokens, outputTokens: one.outputTokens + two.outputTokens },
+  };
+}
+
+const NO_TOKENS = { inputTokens: 0, outputTokens: 0 };
+
+function isNote(part: AssistantPart): boolean {
+  return part.type === "provider" && carriedPart(part).type === "response";
 }
 
 function unify(finishReason: FinishReason): string {

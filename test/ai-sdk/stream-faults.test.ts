@@ -163,11 +163,6 @@ describe("a stream that is not", () => {
       [whole, finish("error", "MALFORMED_FUNCTION_CALL")],
       /error \("MALFORMED_FUNCTION_CALL"\)/,
     ],
-    [
-      "pauses in the middle of the provider's own tools",
-      [...text("Well"), finish("stop", "pause_turn")],
-      /paused its turn/,
-    ],
     ["holds an error", [...text("Well"), { type: "error", error: "overloaded" }, whole, STOP], /overloaded/],
     ["holds an error object", [{ type: "error", error: { type: "x", message: "too busy" } }], /too busy/],
   ])("runs no call when it %s", async (_title, parts, message) => {
