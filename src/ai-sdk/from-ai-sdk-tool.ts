@@ -93,10 +93,11 @@ export function fromAiSdkTool<Needs extends string = never>(
 }
 
 function mapOutput(returned: unknown, toModelOutput: (output: unknown) => unknown): unknown {
-  const isIterable = typeof returned === "object" && returned !== null && Symbol.asyncIterator in returned;
-  return isIterable
-    ? mapItems(returned as AsyncIterable<unknown>, toModelOutput)
-    : Promise.resolve(returned).then(toModelOutput);
+  return isAsyncIterable(returned) ? mapItems(returned, toModelOutput) : Promise.resolve(returned).then(toModelOutput);
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
 async function* mapItems(
