@@ -7,9 +7,7 @@ import { onTestFinished, vi } from "vitest";
 
 const traffic = new URL("../../../shared/provider-traffic/", import.meta.url);
 
-/** Tests of recorded traffic skip where it is absent, and say so. */
 export const hasTraffic: boolean = existsSync(traffic);
-if (!hasTraffic) console.info("Recorded responses are left out: there is no ../shared/provider-traffic");
 
 /** What one request is answered with: a JSON body, the data of server-sent events, an HTTP error, or never. */
 export type Answer =

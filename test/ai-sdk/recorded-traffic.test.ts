@@ -25,6 +25,8 @@ import { callsOf, type Mode, type Ran, resultIdsOf, runInMode } from "./run-in-m
 
 // The providers' own clients over HTTP, and responses as their servers once sent them.
 
+if (!hasTraffic) console.info("Recorded responses are left out: there is no ../shared/provider-traffic");
+
 type Connect = (url: string) => LanguageModel;
 
 /** One file can hold the responses of several requests; each begins with the named event. */
