@@ -8,6 +8,7 @@ export default defineConfig({
     mcp: "src/mcp/index.ts",
     once: "src/once/index.ts",
     postgres: "src/postgres/index.ts",
+    "ai-sdk": "src/ai-sdk/index.ts",
   },
   format: "esm",
   target: "es2022",

@@ -7,7 +7,7 @@ const config: ViteUserConfig = defineConfig({
   resolve: {
     alias: [
       { find: /^tool-call-extensions$/, replacement: source("index.ts") },
-      { find: /^tool-call-extensions\/(\w+)$/, replacement: source("$1/index.ts") },
+      { find: /^tool-call-extensions\/([\w-]+)$/, replacement: source("$1/index.ts") },
     ],
   },
   test: {

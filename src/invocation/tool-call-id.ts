@@ -43,6 +43,17 @@ function isCallUnique(id: string | undefined, toolName: string): id is string {
   return typeof id === "string" && id !== "" && id !== toolName && !TURN_SCOPED.test(id);
 }
 
+/** Where another framework runs the loop, the position in the turn is not known; what the provider sent stands in for it. */
+export function hostCallId(
+  runId: string,
+  turn: number,
+  { providerToolCallId, toolName }: { readonly providerToolCallId: string | undefined; readonly toolName: string },
+  seen: readonly string[],
+): string {
+  const isUsable = isCallUnique(providerToolCallId, toolName) && !seen.includes(providerToolCallId);
+  return isUsable ? providerToolCallId : madeId(runId, String(turn), toolName, providerToolCallId ?? "");
+}
+
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /**

@@ -20,6 +20,7 @@ import {
   type RunScope,
 } from "./dispatch.ts";
 import { makeEmit } from "./emit.ts";
+import { type HostCall, identifyHostCall } from "./host-call.ts";
 import { type JsonSchema, toObjectSchema } from "./input-schema.ts";
 import { composeMiddleware, type ToolHandler, type ToolMiddleware } from "./middleware.ts";
 import type { MissingToolExtension } from "./needs.ts";
@@ -50,6 +51,8 @@ export interface ToolSetCallOptions {
   readonly remote?: RemoteCall | undefined;
   /** Hears of this call and of the calls made inside it; what it throws goes to the console and no further. */
   readonly listener?: ((event: ToolEvent) => void) | undefined;
+  /** For adapters: the call's place in another framework's loop. */
+  readonly host?: HostCall | undefined;
 }
 
 type CallByName = (name: string, input: unknown, options?: ToolSetCallOptions) => Promise<ToolOutcome>;
@@ -147,7 +150,8 @@ export class ToolSet<Needs extends string = never> {
     const cancellation = (outer?.cancellation.child() ?? new Cancellation()).follow(options.signal);
     const call = identify(name, options, parent, outer);
     const run = withListener(outer?.run ?? OUTSIDE_A_RUN, options.listener);
-    const work = this.#dispatchApproved({ input, extensions, call, run, cancellation });
+    const request = { input, extensions, call, run, cancellation };
+    const work = options.host?.isApproved ? this["~dispatch"](request) : this.#dispatchApproved(request);
     // The run waits for it when it ends, also where its outer call did not.
     run.track?.(work);
     return work;
@@ -174,25 +178,35 @@ export class ToolSet<Needs extends string = never> {
 
 function identify(
   toolName: string,
-  { toolCallId, sessionKey, remote }: ToolSetCallOptions,
+  { toolCallId, sessionKey, remote, host }: ToolSetCallOptions,
   parent: ToolInvocationContext | undefined,
   outer: CallScope | undefined,
 ): InvocationFields {
-  const place = outer === undefined ? { index: 0, turn: 1 } : { index: outer.nestedCalls++, turn: parent?.turn ?? 1 };
-  const runId = remoteRunId(remote) ?? parent?.runId ?? randomRunId();
+  const named = { providerToolCallId: toolCallId, toolName };
   return {
-    toolCallId: (remote?.toolCallId ?? toolCallId) || nestedId(runId, parent, place.index),
-    providerToolCallId: toolCallId,
-    toolName,
+    ...named,
     sessionKey,
-    runId,
     agentName: parent?.agentName,
-    ...place,
+    index: 0,
     batchSize: 1,
     attempt: 1,
     parent,
     remote,
+    ...(host === undefined ? identifyNested(toolCallId, remote, parent, outer) : identifyHostCall(host, named, parent)),
   };
+}
+
+/** Counted within the parent, so that a retry of the parent makes the same nested calls under the same ids. */
+function identifyNested(
+  givenId: string | undefined,
+  remote: RemoteCall | undefined,
+  parent: ToolInvocationContext | undefined,
+  outer: CallScope | undefined,
+): Pick<InvocationFields, "toolCallId" | "runId" | "turn" | "index"> {
+  const index = outer === undefined ? 0 : outer.nestedCalls++;
+  const runId = remoteRunId(remote) ?? parent?.runId ?? randomRunId();
+  const toolCallId = remote?.toolCallId ?? (givenId || madeId(runId, parent?.toolCallId ?? "", String(index)));
+  return { toolCallId, runId, turn: outer === undefined ? 1 : (parent?.turn ?? 1), index };
 }
 
 /** From the key, so that a call sent again makes the same calls under the same ids and keys. */
@@ -202,11 +216,6 @@ function remoteRunId(remote: RemoteCall | undefined): string | undefined {
 
 function withListener(run: RunScope, listener: ToolSetCallOptions["listener"]): RunScope {
   return listener === undefined ? run : run.withEmit(makeEmit([listener], undefined, run.emit));
-}
-
-/** Counted within the parent, so that a retry of the parent makes the same nested calls under the same ids. */
-function nestedId(runId: string, parent: ToolInvocationContext | undefined, index: number): string {
-  return madeId(runId, parent?.toolCallId ?? "", String(index));
 }
 
 function checkCallOptions({ sessionKey, remote, listener }: ToolSetCallOptions): void {

@@ -34,6 +34,7 @@ const NAMES = "{ Agent, currentToolInvocation, defineTool, extensionToken, ToolC
 
 const TYPED = `
 import { Agent, currentToolInvocation, defineTool, extensionToken, type ExtensionToken, ToolCallExtensions, ToolSet } from "tool-call-extensions";
+import { fromLanguageModel, type LanguageModel, toAiSdkTools } from "tool-call-extensions/ai-sdk";
 import { mcpTools } from "tool-call-extensions/mcp";
 import { scriptedModel } from "tool-call-extensions/testing";
 
@@ -54,6 +55,11 @@ agent.prompt("x").run();
 export const id: string | undefined = currentToolInvocation()?.toolCallId;
 export const tools: ToolSet<"tenant"> = new ToolSet([whose]);
 export const connect: typeof mcpTools = mcpTools;
+declare const given: LanguageModel;
+export const agentOnIt: Agent = new Agent({ name: "b", model: fromLanguageModel(given) });
+export const hosted: object = toAiSdkTools(tools, new ToolCallExtensions().with(Tenant, "t-7"));
+// @ts-expect-error the tenant is missing
+toAiSdkTools(tools, new ToolCallExtensions());
 `;
 
 beforeAll(async () => {

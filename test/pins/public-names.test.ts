@@ -4,7 +4,14 @@ import ts from "typescript";
 import { describe, expect, test } from "vitest";
 
 const src = fileURLToPath(new URL("../../src/", import.meta.url));
-const ENTRIES = ["index.ts", "testing/index.ts", "mcp/index.ts", "once/index.ts", "postgres/index.ts"];
+const ENTRIES = [
+  "index.ts",
+  "testing/index.ts",
+  "mcp/index.ts",
+  "once/index.ts",
+  "postgres/index.ts",
+  "ai-sdk/index.ts",
+];
 const program = ts.createProgram(
   ENTRIES.map((file) => src + file),
   {
@@ -109,11 +116,31 @@ test("the adapters export exactly these names", () => {
     "mcpTools",
     "serveTools",
   ]);
+  expect(namesOf("ai-sdk/index.ts")).toEqual([
+    "AiSdkContextTool",
+    "AiSdkTool",
+    "AiSdkToolsOptions",
+    "CallSettings",
+    "FromAiSdkToolOptions",
+    "LanguageModel",
+    "LanguageModelOptions",
+    "fromAiSdkTool",
+    "fromLanguageModel",
+    "toAiSdkTools",
+  ]);
 });
 
 test("the package exports exactly these entries", () => {
   const { exports, files } = JSON.parse(readFileSync(`${src}../package.json`, "utf8"));
-  expect(Object.keys(exports)).toEqual([".", "./testing", "./mcp", "./once", "./postgres", "./package.json"]);
+  expect(Object.keys(exports)).toEqual([
+    ".",
+    "./testing",
+    "./mcp",
+    "./once",
+    "./postgres",
+    "./ai-sdk",
+    "./package.json",
+  ]);
   expect(files).toEqual(["dist"]);
 });
 

@@ -1,12 +1,13 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { Agent, type RunState, ToolCallExtensions, type ToolInvocationContext } from "tool-call-extensions";
-import { scriptedModel } from "tool-call-extensions/testing";
+import { fromLanguageModel } from "tool-call-extensions/ai-sdk";
 import { PaymentsUrl, refund } from "./refund.ts";
 
-// A process of its own: `interrupted-run.ts <state file> <payments url>`. Begins a run, or goes on with the one whose state
+// A process of its own: `interrupted-run.ts <state file> <payments url> <model url>`. Begins a run, or goes on with the one whose state
 // is in the file, and prints the refund's identity. The first process is killed while the refund is on its way.
 
-const [, , stateFile = "", paymentsUrl = ""] = process.argv;
+const [, , stateFile = "", paymentsUrl = "", baseURL = ""] = process.argv;
 
 /** Written aside and then renamed, so that a kill in between leaves the last whole state. */
 function save(state: RunState): void {
@@ -14,9 +15,7 @@ function save(state: RunState): void {
   renameSync(`${stateFile}.new`, stateFile);
 }
 
-const model = scriptedModel(({ messages }) =>
-  messages.length === 1 ? { toolCalls: [{ toolName: "refund", input: { order: 43 } }] } : "Order 43 is refunded.",
-);
+const model = fromLanguageModel(createOpenAICompatible({ name: "night", baseURL })("night-desk"));
 const agent = new Agent({ name: "night-desk", model, tools: [refund] });
 const begun = existsSync(stateFile)
   ? agent.resume(JSON.parse(readFileSync(stateFile, "utf8")))

@@ -16,7 +16,7 @@ export interface Survival {
 }
 
 /** Kills a run with SIGKILL when its refund is committed but not answered, and resumes it in a new process. */
-export async function surviveKill(): Promise<Survival> {
+export async function surviveKill(modelUrl: string): Promise<Survival> {
   const folder = mkdtempSync(join(tmpdir(), "support-desk-"));
   const stateFile = join(folder, "state.json");
   let kill = (): void => {};
@@ -26,7 +26,7 @@ export async function surviveKill(): Promise<Survival> {
   });
   const start = () => {
     const program = fileURLToPath(new URL("interrupted-run.ts", import.meta.url));
-    const args = ["--import", "tsx", program, stateFile, payments.url];
+    const args = ["--import", "tsx", program, stateFile, payments.url, modelUrl];
     return spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   };
   try {

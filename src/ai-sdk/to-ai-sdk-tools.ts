@@ -1,0 +1,228 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import {
+  type JsonSchema,
+  outcomeText,
+  type Tool,
+  ToolCallExtensions,
+  ToolError,
+  ToolInvocationContext,
+  type ToolOutcome,
+  type ToolSet,
+} from "../index.ts";
+import { toAiSdkSchema, validateWith } from "./ai-sdk-schema.ts";
+import { invalidArgument } from "./invalid-argument.ts";
+import { placeInConversation } from "./place-in-conversation.ts";
+
+/** What the AI SDK hands a tool with its input: `experimental_context` in 5 and 6, `context` in 7. */
+interface ExecuteOptions {
+  readonly toolCallId: string;
+  readonly messages: readonly unknown[];
+  readonly abortSignal?: AbortSignal | undefined;
+  readonly experimental_context?: unknown;
+  readonly context?: unknown;
+}
+
+/** A tool for the `tools` of `generateText`, `streamText` and agents of `ai` 5, 6 and 7. */
+export interface AiSdkTool {
+  readonly description?: string;
+  /** The AI SDK marks its schemas with a symbol whose type only it can name; a function that gives one fits all versions. */
+  readonly inputSchema: () => never;
+  /** Read by 6 and 7. */
+  readonly needsApproval?:
+    | boolean
+    | ((input: unknown, options: Omit<ExecuteOptions, "abortSignal">) => Promise<boolean>);
+  /** @throws ToolError with what the model may know of a failure. */
+  readonly execute: (input: unknown, options: ExecuteOptions) => Promise<unknown>;
+}
+
+/** An {@link AiSdkTool} that finds its extensions in the context of the request. */
+export interface AiSdkContextTool<Needs extends string> extends AiSdkTool {
+  /** Read by 7, where `toolsContext` has to hold a map for each tool. */
+  readonly contextSchema: StandardSchemaV1<unknown, ToolCallExtensions<Needs>>;
+}
+
+interface Session {
+  readonly key: string;
+  readonly turnId?: string | undefined;
+}
+
+/** What the calls belong to. */
+export interface AiSdkToolsOptions {
+  /**
+   * Gives the calls invocation keys, as `.session(key, { turnId })` of a prompt does. A function reads it from the
+   * extensions, where the tools outlive a request.
+   */
+  readonly session?: Session | ((extensions: ToolCallExtensions) => Session | undefined) | undefined;
+}
+
+/**
+ * Gives the tools of a set to the AI SDK's own loop. Each call sees the extensions and an invocation of its own: call id,
+ * turn and parent, the signal, and a key where there is a session. `"from-context"` leaves the map to each request:
+ * `experimental_context` in 5 and 6, `toolsContext` in 7.
+ *
+ * A tool that needs approval waits for it in 6 and 7; in 5, which has no approvals, its calls fail. Made inside a tool with
+ * that tool's extensions, the calls have it as their parent.
+ *
+ * @throws ToolCallExtensionsError `missing-extension` when a token is absent that a tool needs.
+ * @example
+ * ```ts
+ * import { defineTool, extensionToken, ToolCallExtensions, ToolSet } from "tool-call-extensions";
+ * import { toAiSdkTools } from "tool-call-extensions/ai-sdk";
+ *
+ * const Tenant = extensionToken("tenant").of<string>();
+ * const whose = defineTool({
+ *   name: "whose",
+ *   input: { type: "object" },
+ *   requires: [Tenant],
+ *   callWithExtensions: (_input, extensions) => extensions.require(Tenant),
+ * });
+ * const tools = toAiSdkTools(new ToolSet([whose]), new ToolCallExtensions().with(Tenant, "t-7"));
+ * // generateText({ model, prompt, tools }) then does this:
+ * const output = await tools["whose"]?.execute({}, { toolCallId: "call_abc", messages: [] });
+ * if (output !== "t-7") throw new Error("not carried");
+ * ```
+ */
+export function toAiSdkTools<Needs extends string>(
+  tools: ToolSet<Needs>,
+  extensions: ToolCallExtensions<NoInfer<Needs>>,
+  options?: AiSdkToolsOptions,
+): Readonly<Record<string, AiSdkTool>>;
+export function toAiSdkTools<Needs extends string>(
+  tools: ToolSet<Needs>,
+  extensions: "from-context",
+  options?: AiSdkToolsOptions,
+): Readonly<Record<string, AiSdkContextTool<Needs>>>;
+export function toAiSdkTools<Needs extends string>(
+  tools: ToolSet<Needs>,
+  extensions: ToolCallExtensions<NoInfer<Needs>> | "from-context",
+  options: AiSdkToolsOptions = {},
+): Readonly<Record<string, AiSdkTool>> {
+  const isFromContext = extensions === "from-context";
+  // A later change to the caller's map is not seen, as in a run.
+  const given = isFromContext ? undefined : checkNeeds(tools, extensions.snapshot());
+  const host: Host<Needs> = {
+    tools,
+    session: options.session,
+    unnamedRuns: new WeakMap(),
+    extensionsOf: ({ context, experimental_context }) => given ?? checkNeeds(tools, context ?? experimental_context),
+  };
+  const named = tools.definitions.flatMap(({ name, inputSchema }): [string, AiSdkTool][] => {
+    const tool = tools.get(name);
+    if (tool === undefined) return [];
+    return [
+      [name, { ...toTool(host, tool, inputSchema), ...(isFromContext && { contextSchema: contextSchema(tools) }) }],
+    ];
+  });
+  return Object.fromEntries(named);
+}
+
+interface Host<Needs extends string> {
+  readonly tools: ToolSet<Needs>;
+  readonly session: AiSdkToolsOptions["session"];
+  /** Where no session identifies the run, the request's map does: tools that outlive a request see one for each. */
+  readonly unnamedRuns: WeakMap<object, string>;
+  extensionsOf(options: Partial<ExecuteOptions>): ToolCallExtensions<Needs>;
+}
+
+function toTool<Needs extends string>(host: Host<Needs>, tool: Tool, inputSchema: JsonSchema): AiSdkTool {
+  const { name, description, input: schema, needsApproval } = tool;
+  return {
+    ...(description !== undefined && { description }),
+    ...(needsApproval !== undefined && {
+      needsApproval: async (input, options) => asks(tool, input, host.extensionsOf(options)),
+    }),
+    inputSchema: toAiSdkSchema(name, schema, inputSchema),
+    execute: (input, options) => execute(host, name, input, options),
+  };
+}
+
+async function execute<Needs extends string>(
+  host: Host<Needs>,
+  name: string,
+  input: unknown,
+  options: ExecuteOptions,
+): Promise<unknown> {
+  const { toolCallId, abortSignal, messages } = options;
+  const extensions = host.extensionsOf(options);
+  const session = checkSession(typeof host.session === "function" ? host.session(extensions) : host.session);
+  const { question, ...place } = placeInConversation(toolCallId, messages);
+  const isInCall = extensions.has(ToolInvocationContext);
+  const base = session?.key ?? (isInCall ? "" : unnamedRun(host, extensions));
+  const run = [base, ...(session?.turnId === undefined ? question : [session.turnId])];
+  const outcome = await host.tools.callWithExtensions(name, input, extensions, {
+    toolCallId,
+    sessionKey: session?.key,
+    signal: abortSignal,
+    host: { run, ...place },
+  });
+  return toOutput(outcome, name);
+}
+
+function unnamedRun<Needs extends string>({ unnamedRuns }: Host<Needs>, extensions: object): string {
+  // Not `randomUUID`, which pages without TLS lack.
+  const run = unnamedRuns.get(extensions) ?? crypto.getRandomValues(new Uint32Array(4)).join("-");
+  unnamedRuns.set(extensions, run);
+  return run;
+}
+
+/** A session without a key would leave the calls without keys, and nobody would be told. */
+function checkSession(session: Session | undefined): Session | undefined {
+  if (session === undefined || (typeof session.key === "string" && session.key !== "")) return session;
+  throw invalidArgument("option session", typeof session.key, "{ key, turnId }, whose key is a non-empty string");
+}
+
+/**
+ * Gives the output as the model would read it, as JSON values: the AI SDK prints, stores and sends it itself. A failure is
+ * thrown without its cause, which may hold a secret, and which the AI SDK would put into steps and spans; a middleware of
+ * the set sees it.
+ */
+function toOutput(outcome: ToolOutcome, name: string): unknown {
+  const text = outcomeText(outcome, name);
+  if (outcome.status === "completed") {
+    if (typeof outcome.output === "string" || outcome.output === undefined) return text;
+    try {
+      return JSON.parse(text);
+    } catch {
+      // The text was cut off where it became too long; the rest of it is what there is.
+      return text;
+    }
+  }
+  const isCallers = outcome.status === "failed" && (outcome.kind === "aborted" || outcome.kind === "missing-extension");
+  throw isCallers ? outcome.error : new ToolError(text);
+}
+
+/** Where the question cannot be asked, the answer is yes: what was not asked about must not run. */
+async function asks<Needs extends string>(
+  { needsApproval, input: schema }: Tool,
+  input: unknown,
+  extensions: ToolCallExtensions<Needs>,
+): Promise<boolean> {
+  if (typeof needsApproval !== "function") return needsApproval === true;
+  try {
+    const { value } = await validateWith(schema, input);
+    // Validated by the schema from which the input's type was taken; the needs were checked with the map.
+    return await needsApproval(value as never, extensions as ToolCallExtensions<string>);
+  } catch {
+    return true;
+  }
+}
+
+function contextSchema<Needs extends string>(tools: ToolSet<Needs>): AiSdkContextTool<Needs>["contextSchema"] {
+  const validate = (value: unknown): StandardSchemaV1.Result<ToolCallExtensions<Needs>> => {
+    try {
+      return { value: checkNeeds(tools, value) };
+    } catch (error) {
+      return { issues: [{ message: error instanceof Error ? error.message : String(error) }] };
+    }
+  };
+  return { "~standard": { version: 1, vendor: "tool-call-extensions", validate } };
+}
+
+function checkNeeds<Needs extends string>(tools: ToolSet<Needs>, value: unknown): ToolCallExtensions<Needs> {
+  if (!ToolCallExtensions.is(value)) {
+    const expected = "a ToolCallExtensions in toolsContext (ai 7) or experimental_context (ai 5 and 6)";
+    throw invalidArgument("the context of these tools", Array.isArray(value) ? "an array" : typeof value, expected);
+  }
+  const [first, ...others] = tools.requires;
+  return first === undefined ? value : value.expect(first, ...others);
+}

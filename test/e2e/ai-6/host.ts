@@ -1,0 +1,161 @@
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
+import {
+  type ToolSet as AiToolSet,
+  generateText,
+  type ModelMessage,
+  stepCountIs,
+  streamText,
+  ToolLoopAgent,
+  tool,
+} from "ai";
+import { MockLanguageModelV3 } from "ai/test";
+import { defineTool } from "tool-call-extensions";
+import { toAiSdkTools } from "tool-call-extensions/ai-sdk";
+import { z } from "zod";
+import type { AiHost, HostRun, Script } from "../ai-host.ts";
+
+type Result = Extract<ConstructorParameters<typeof MockLanguageModelV3>[0], object>["doGenerate"] extends infer Given
+  ? Extract<Given, { content: unknown }>
+  : never;
+
+function answers(script: Script): Result[] {
+  return script.map((turn) => ({
+    content:
+      typeof turn === "string" ? [{ type: "text", text: turn }] : turn.map((call) => ({ type: "tool-call", ...call })),
+    finishReason: { unified: typeof turn === "string" ? "stop" : "tool-calls", raw: "x" },
+    usage: {
+      inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 1, text: 1, reasoning: 0 },
+    },
+    warnings: [],
+  }));
+}
+
+function scripted(script: Script): MockLanguageModelV3 {
+  const generated = answers(script);
+  const streamed = answers(script).map(({ content, finishReason, usage }) => ({
+    stream: new ReadableStream({
+      start(controller) {
+        controller.enqueue({ type: "stream-start", warnings: [] });
+        for (const part of content) {
+          if (part.type !== "text") controller.enqueue(part);
+          else {
+            controller.enqueue({ type: "text-start", id: "1" });
+            controller.enqueue({ type: "text-delta", id: "1", delta: part.text });
+            controller.enqueue({ type: "text-end", id: "1" });
+          }
+        }
+        controller.enqueue({ type: "finish", finishReason, usage });
+        controller.close();
+      },
+    }),
+  }));
+  let asked = 0;
+  return new MockLanguageModelV3({
+    doGenerate: async () => generated[asked++] ?? Promise.reject(new Error("the script is over")),
+    doStream: async () => streamed[asked++] ?? Promise.reject(new Error("the script is over")),
+  });
+}
+
+function telemetry() {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  const settings = { isEnabled: true, tracer: provider.getTracer("test") };
+  const spans = (): object[] =>
+    exporter.getFinishedSpans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status }));
+  return { settings, spans };
+}
+
+interface Step {
+  readonly content: readonly { readonly type: string; readonly error?: unknown }[];
+}
+
+function ran(text: string, steps: readonly Step[], model: MockLanguageModelV3, spans: readonly object[]): HostRun {
+  const errors = steps.flatMap(({ content }) =>
+    content.flatMap((part) => (part.type === "tool-error" ? [part.error] : [])),
+  );
+  return { text, steps, prompts: [...model.doGenerateCalls, ...model.doStreamCalls], spans, errors };
+}
+
+const LOOP = { stopWhen: stepCountIs(5), prompt: "Where are they?" };
+
+export const host: AiHost = {
+  generate: async ({ script, tools, extensions, options, signal }) => {
+    const model = scripted(script);
+    const { settings, spans } = telemetry();
+    const { text, steps } = await generateText({
+      ...LOOP,
+      model,
+      tools: toAiSdkTools(tools, extensions, options),
+      ...(signal && { abortSignal: signal }),
+      experimental_telemetry: settings,
+    });
+    return ran(text, steps, model, spans());
+  },
+  stream: async ({ script, tools, extensions, options, signal }) => {
+    const model = scripted(script);
+    const { settings, spans } = telemetry();
+    const result = streamText({
+      ...LOOP,
+      model,
+      tools: toAiSdkTools(tools, extensions, options),
+      ...(signal && { abortSignal: signal }),
+      experimental_telemetry: settings,
+    });
+    await result.consumeStream();
+    return ran(await result.text, await result.steps, model, spans());
+  },
+  agent: async ({ script, tools, extensions, options }, second) => {
+    const model = scripted([...script, ...script]);
+    const { settings, spans } = telemetry();
+    const agent = new ToolLoopAgent({
+      model,
+      tools: toAiSdkTools(tools, "from-context", options),
+      callOptionsSchema: z.custom<typeof extensions>(),
+      prepareCall: ({ options: given, ...call }) => ({ ...call, experimental_context: given }),
+      experimental_telemetry: settings,
+    });
+    const first = await agent.generate({ prompt: LOOP.prompt, options: extensions });
+    const { text, steps } = await agent.generate({ prompt: LOOP.prompt, options: second });
+    return ran(text, [...first.steps, ...steps], model, spans());
+  },
+  subAgent: (name, script, tools, requires) =>
+    defineTool({
+      name,
+      input: z.object({ prompt: z.string() }),
+      requires,
+      callWithExtensions: async ({ prompt }, extensions) => {
+        const inner = await generateText({
+          model: scripted(script),
+          prompt,
+          stopWhen: stepCountIs(5),
+          tools: toAiSdkTools(tools, extensions),
+        });
+        return inner.text;
+      },
+    }),
+  approve: async ({ script, tools, extensions, options }, isApproved) => {
+    const model = scripted(script);
+    const given: AiToolSet = toAiSdkTools(tools, extensions, options);
+    const messages: ModelMessage[] = [{ role: "user", content: "Pay" }];
+    const first = await generateText({ model, messages, tools: given, stopWhen: stepCountIs(5) });
+    messages.push(...first.response.messages);
+    const asked = first.content.flatMap((part) => (part.type === "tool-approval-request" ? [part.approvalId] : []));
+    messages.push({
+      role: "tool",
+      content: asked.map((approvalId) => ({ type: "tool-approval-response", approvalId, approved: isApproved })),
+    });
+    // Other tools of the same set: an approval may come to another process.
+    const again = toAiSdkTools(tools, extensions, options);
+    const { text, steps } = await generateText({ model, messages, tools: again, stopWhen: stepCountIs(5) });
+    return ran(text, [...first.steps, ...steps], model, []);
+  },
+  theirTool: tool({
+    description: "Echoes",
+    inputSchema: z.object({ n: z.string().transform(Number) }),
+    execute: async function* ({ n }, { toolCallId, abortSignal, experimental_context: context }) {
+      yield "working";
+      yield `${n + 1} ${toolCallId} ${abortSignal?.aborted} ${JSON.stringify(context)}`;
+    },
+  }),
+};
