@@ -8,7 +8,8 @@ const CPU_TIME_NS = 15e6;
 const RUNS_PER_SAMPLE = 256;
 const BYTE_COUNT = 32;
 const BYTE_ROUNDS = 15;
-const TRAINING_RUNS = 5_000;
+const TRAINING_LAPS = 50;
+const TRAINING_RUNS = 100;
 
 // V8 moves what an object literal makes to the old space once it has seen some of it survive, but never what a class
 // makes: the floor and Effect were twice as slow in some runs, and we were not.
@@ -24,10 +25,13 @@ const collectGarbage = (): void => {
  * Times all of them in turn, several rounds, and gives the least median of each in ns a run.
  *
  * Everything runs before the first round counts: a function that has seen one kind of instance is faster than it will be
- * in a program.
+ * in a program. And in turns: whatever ran first was compiled before its callees were warm, and stayed slow in every third
+ * process.
  */
 export async function timeAll(runs: ReadonlyMap<string, Run>): Promise<ReadonlyMap<string, number>> {
-  for (const run of runs.values()) repeat(run, TRAINING_RUNS);
+  for (let lap = 0; lap < TRAINING_LAPS; lap++) {
+    for (const run of runs.values()) repeat(run, TRAINING_RUNS);
+  }
   const best = new Map<string, number>();
   for (let round = 0; round < Number(ROUNDS); round++) {
     collectGarbage();
@@ -45,7 +49,7 @@ export async function timeAll(runs: ReadonlyMap<string, Run>): Promise<ReadonlyM
 
 /** Gives what one call allocates, garbage included: the heap's growth over few enough calls that none is collected. */
 export function bytesPerRun(run: Run): number {
-  repeat(run, TRAINING_RUNS);
+  repeat(run, TRAINING_LAPS * TRAINING_RUNS);
   return (heapGrowth(run) - heapGrowth(() => undefined)) / BYTE_COUNT;
 }
 
