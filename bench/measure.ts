@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { measure } from "mitata";
+import { do_not_optimize, measure } from "mitata";
 import type { Run } from "./scenarios.ts";
 
 const { ROUNDS = "12" } = process.env;
@@ -17,7 +17,7 @@ setFlagsFromString("--no-allocation-site-pretenuring");
 // A flag at run time instead of on the command line, so that plain `tsx` is enough.
 setFlagsFromString("--expose-gc");
 const gc: unknown = runInNewContext("gc");
-const collectGarbage = (): void => {
+export const collectGarbage = (): void => {
   if (typeof gc === "function") gc();
 };
 
@@ -62,6 +62,34 @@ function heapGrowth(run: Run): number {
     return process.memoryUsage().heapUsed - before;
   });
   return Math.min(...growths);
+}
+
+export type AsyncRun = () => Promise<unknown>;
+
+/**
+ * Times asynchronous work in turn, several rounds, and gives the median of each in µs a run.
+ *
+ * Every run is awaited before the next begins. One round goes ahead, for the compiler.
+ */
+export async function timeAsync(
+  runs: ReadonlyMap<string, AsyncRun>,
+  rounds: number,
+  runsPerRound: number,
+): Promise<ReadonlyMap<string, number>> {
+  const times = new Map<string, number[]>([...runs.keys()].map((name) => [name, []]));
+  for (let round = 0; round <= rounds; round++) {
+    for (const [name, run] of runs) {
+      collectGarbage();
+      const start = performance.now();
+      for (let count = 0; count < runsPerRound; count++) do_not_optimize(await run());
+      if (round > 0) times.get(name)?.push(((performance.now() - start) * 1e3) / runsPerRound);
+    }
+  }
+  return new Map([...times].map(([name, values]) => [name, median(values)]));
+}
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
 function repeat(run: Run, count: number): void {
