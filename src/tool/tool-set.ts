@@ -4,7 +4,7 @@ import type { AnyExtensionToken } from "../extensions/extension-token.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { Cancellation } from "../invocation/cancellation.ts";
 import { type InvocationFields, scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
-import { madeId, randomRunId } from "../invocation/tool-call-id.ts";
+import { madeId, randomCallId, randomRunId } from "../invocation/tool-call-id.ts";
 import { type ApprovalQuestion, approvalRequired, checkApproval } from "./approval.ts";
 import { type CallScope, type DispatchRequest, dispatch, OUTSIDE_A_RUN, performCall } from "./dispatch.ts";
 import { type JsonSchema, toObjectSchema } from "./input-schema.ts";
@@ -104,56 +104,42 @@ export class ToolSet<Needs extends string = never> {
     return this.#call(name, input, extensions, options);
   }
 
-  /** Completes a request for {@link dispatch}: the tool by its name, and the middleware of the run around this set's. */
-  "~dispatch"(request: Omit<DispatchRequest, "tool" | "availableTools" | "handler">): Promise<ToolOutcome> {
+  /** Dispatches to the tool of this name, with the middleware of the run around this set's. */
+  "~dispatch"(request: DispatchRequest): Promise<ToolOutcome> {
     const { middleware } = request.run;
-    return dispatch({
-      ...request,
-      tool: this.#tools.get(request.call.toolName),
-      availableTools: this.#tools.keys(),
-      handler: middleware.length === 0 ? this.#handler : composeMiddleware(middleware, this.#handler),
-    });
+    const handler = middleware.length === 0 ? this.#handler : composeMiddleware(middleware, this.#handler);
+    return dispatch({ tools: this.#tools, handler }, request);
   }
 
-  async #call(
+  #call(
     name: string,
     input: unknown,
     extensions: ToolCallExtensions<never>,
     options: ToolSetCallOptions = {},
   ): Promise<ToolOutcome> {
-    if (!isExtensionMap(extensions))
-      throw invalidArgument("the extensions of a call", extensions, "a ToolCallExtensions");
-    if (options.sessionKey === "") throw invalidArgument("the session key", "", "a non-empty string");
+    if (!isExtensionMap(extensions)) {
+      return Promise.reject(invalidArgument("the extensions of a call", extensions, "a ToolCallExtensions"));
+    }
+    if (options.sessionKey === "") {
+      return Promise.reject(invalidArgument("the session key", "", "a non-empty string"));
+    }
     const parent = extensions.get(ToolInvocationContext);
     const outer = parent && scopeOf<CallScope>(parent);
+    const call = nestedCall(name, options, parent, outer);
     const cancellation = (outer?.cancellation.child() ?? new Cancellation()).follow(options.signal);
-    const place = outer === undefined ? { index: 0, turn: 1 } : { index: outer.nestedCalls++, turn: parent?.turn ?? 1 };
-    const runId = parent?.runId ?? randomRunId();
-    const call: InvocationFields = {
-      toolCallId: options.toolCallId || nestedId(runId, parent, place.index),
-      providerToolCallId: options.toolCallId,
-      toolName: name,
-      sessionKey: options.sessionKey,
-      runId,
-      agentName: parent?.agentName,
-      ...place,
-      batchSize: 1,
-      attempt: 1,
-      parent,
-    };
     const run = outer?.run ?? OUTSIDE_A_RUN;
-    const work = this.#dispatchApproved({ input, extensions, call, run, cancellation });
+    const request = { input, extensions, call, run, cancellation };
+    const isAsked = this.#tools.get(name)?.needsApproval !== undefined;
+    const work = isAsked ? this.#dispatchApproved(request) : this["~dispatch"](request);
     // The run waits for it when it ends, also where its outer call did not.
     run.track?.(work);
     return work;
   }
 
-  async #dispatchApproved(request: Omit<DispatchRequest, "tool" | "availableTools" | "handler">): Promise<ToolOutcome> {
-    const tool = this.#tools.get(request.call.toolName);
-    if (tool?.needsApproval === undefined) return this["~dispatch"](request);
+  async #dispatchApproved(request: DispatchRequest): Promise<ToolOutcome> {
     // Taken before the question is awaited: what the caller inserts from now on is not the call's.
     const extensions = request.extensions.snapshot();
-    const verdict = await refusal({ ...request, tool, extensions });
+    const verdict = await refusal({ ...request, tool: this.#tools.get(request.call.toolName), extensions });
     return this["~dispatch"]({ ...request, extensions, verdict });
   }
 
@@ -167,9 +153,31 @@ export class ToolSet<Needs extends string = never> {
   }
 }
 
+function nestedCall(
+  toolName: string,
+  options: ToolSetCallOptions,
+  parent: ToolInvocationContext | undefined,
+  outer: CallScope | undefined,
+): InvocationFields {
+  const index = outer === undefined ? 0 : outer.nestedCalls++;
+  return {
+    toolCallId: options.toolCallId || nestedId(parent, index),
+    providerToolCallId: options.toolCallId,
+    toolName,
+    sessionKey: options.sessionKey,
+    runId: parent?.runId ?? randomRunId(),
+    agentName: parent?.agentName,
+    turn: outer === undefined ? 1 : (parent?.turn ?? 1),
+    index,
+    batchSize: 1,
+    attempt: 1,
+    parent,
+  };
+}
+
 /** Counted within the parent, so that a retry of the parent makes the same nested calls under the same ids. */
-function nestedId(runId: string, parent: ToolInvocationContext | undefined, index: number): string {
-  return madeId(runId, parent?.toolCallId ?? "", String(index));
+function nestedId(parent: ToolInvocationContext | undefined, index: number): string {
+  return parent === undefined ? randomCallId() : madeId(parent.runId, parent.toolCallId, String(index));
 }
 
 export function checkMiddleware(middleware: readonly ToolMiddleware[] = []): readonly ToolMiddleware[] {
