@@ -7,6 +7,8 @@ export interface AgentRunScope extends RunScope {
   readonly emit: ((event: RunEvent) => void) | undefined;
   readonly toolConcurrency: number;
   readonly isStreaming: boolean;
+  /** Whether somebody saves the run's states, or those of a run it is inside of. */
+  readonly isSaved: boolean;
   addUsage(usage: Usage): void;
   track(work: Promise<unknown>): void;
 }

@@ -1,12 +1,6 @@
 import { runAsCurrent } from "../invocation/current-invocation.ts";
-import type { ToolEvent } from "../tool/tool-events.ts";
 import type { RunEvent, RunListener } from "./run-events.ts";
 import type { RunnerOptions } from "./runner.ts";
-
-type WithoutBase<Event> = Event extends unknown ? Omit<Event, "at" | "runId" | "agentName" | "parent"> : never;
-
-/** An event of the run itself, before the run's identity is put on it. */
-export type RunEventBody = WithoutBase<Exclude<RunEvent, ToolEvent>>;
 
 /** Joins everyone who hears a run's events; `undefined` where nobody does, so that no event is made. */
 export function makeEmit(

@@ -14,14 +14,14 @@ import { mapBounded } from "./map-bounded.ts";
 import type { AssistantMessage, Message, ModelResponse, Usage } from "./model.ts";
 import { askModel, tooManyTurns } from "./model-turn.ts";
 import type { RequestSettings } from "./prompt-request.ts";
-import { makeEmit, type RunEventBody } from "./run-emitter.ts";
-import type { RunEvent } from "./run-events.ts";
+import { makeEmit } from "./run-emitter.ts";
+import type { RunEvent, RunEventBase } from "./run-events.ts";
 import { isToolCall, seenIds, toRunId, toWireIds, withWireIds } from "./run-identity.ts";
 import type { RunResult } from "./run-result.ts";
 import { pendingCalls, type RunState } from "./run-state.ts";
 import type { RunnerOptions } from "./runner.ts";
 import { readOutput } from "./structured-output.ts";
-import { type CallRecord, TurnCalls, textOf } from "./turn-calls.ts";
+import { type CallRecord, innerRunOf, TurnCalls, textOf } from "./turn-calls.ts";
 
 const DEFAULT_CONCURRENCY = 16;
 
@@ -31,6 +31,7 @@ export class Run<Output> implements AgentRunScope {
   readonly middleware: readonly ToolMiddleware[];
   readonly toolConcurrency: number;
   readonly isStreaming: boolean;
+  readonly isSaved: boolean;
   readonly #settings: RequestSettings<Output>;
   readonly #outer: AgentRunScope | undefined;
   readonly #cancellation: Cancellation;
@@ -56,8 +57,12 @@ export class Run<Output> implements AgentRunScope {
     this.#identity = { agentName: agent.name, parent, runId, sessionKey };
     this.#outer = scope && isAgentRun(scope.run) ? scope.run : undefined;
     this.#cancellation = (scope?.cancellation.child() ?? new Cancellation()).follow(settings.signal);
+    const { innerRun } = settings;
+    const onCheckpoint = innerRun === undefined ? settings.onCheckpoint : () => innerRun.save();
+    this.isSaved = innerRun === undefined ? onCheckpoint !== undefined : (this.#outer?.isSaved ?? false);
     // Going on after a failed save would let more happen than is saved.
-    this.#checkpoints = new Checkpoints(settings.onCheckpoint, (error) => this.#cancellation.abort(error));
+    const onFailure = (error: unknown): void => this.#cancellation.abort(error);
+    this.#checkpoints = new Checkpoints(this.isSaved ? onCheckpoint : undefined, onFailure);
     this.middleware = [...(scope?.run.middleware ?? []), ...(options.middleware ?? [])];
     this.toolConcurrency = options.toolConcurrency ?? this.#outer?.toolConcurrency ?? DEFAULT_CONCURRENCY;
     this.isStreaming = sink !== undefined || (this.#outer?.isStreaming ?? false);
@@ -99,17 +104,17 @@ export class Run<Output> implements AgentRunScope {
       const missing = missingTokens(extensions, agent.tools.requires);
       if (missing.length > 0) throw missingExtension(missing, extensions.tokens(), ` for agent "${agent.name}"`);
       this.#cancellation.throwIfAborted();
-      this.#emit({ type: "run-started" });
+      this.emit?.({ ...this.#eventBase(), type: "run-started" });
       const result = await this.#loop().finally(() => this.#endNested());
-      this.#emit(
+      this.emit?.(
         result.status === "paused"
-          ? { type: "run-paused", pending: result.pending }
-          : { type: "run-completed", result },
+          ? { ...this.#eventBase(), type: "run-paused", pending: result.pending }
+          : { ...this.#eventBase(), type: "run-completed", result },
       );
       return result;
     } catch (error) {
       for (const end of this.#calls.endsOfWaiting(error)) this.emit?.(end);
-      this.#emit({ type: "run-failed", error });
+      this.emit?.({ ...this.#eventBase(), type: "run-failed", error });
       throw error;
     } finally {
       this.#isOver = true;
@@ -135,12 +140,12 @@ export class Run<Output> implements AgentRunScope {
       }
       if (this.#turn >= maxTurns) throw tooManyTurns(this.#settings.agent.name, maxTurns, this.#state());
       this.#turn += 1;
-      this.#emit({ type: "turn-started", turn: this.#turn });
+      this.emit?.({ ...this.#eventBase(), type: "turn-started", turn: this.#turn });
       const response = await this.#ask();
       if (response.usage !== undefined) this.addUsage(response.usage);
       const message = this.#takeAnswer(response);
       if (this.#calls.isEmpty) {
-        this.#emit({ type: "turn-completed", turn: this.#turn, message });
+        this.emit?.({ ...this.#eventBase(), type: "turn-completed", turn: this.#turn, message });
         return this.#finish(response);
       }
     }
@@ -157,7 +162,7 @@ export class Run<Output> implements AgentRunScope {
       outputSchema: outputSchema && toJsonSchema(outputSchema, "the output"),
       isStreaming: this.isStreaming,
       cancellation: this.#cancellation,
-      onText: this.emit && ((text) => this.#emit({ type: "text-delta", turn, text })),
+      onText: this.emit && ((text) => this.emit?.({ ...this.#eventBase(), type: "text-delta", turn, text })),
       state: before,
     });
   }
@@ -209,11 +214,6 @@ export class Run<Output> implements AgentRunScope {
 
   #dispatch(record: CallRecord): Promise<ToolOutcome> {
     const { agent, extensions } = this.#settings;
-    const save = async (state: object): Promise<void> => {
-      // The port is handed to sub-agents alone, and what they save is their state.
-      record.run = state as RunState;
-      await this.#save();
-    };
     return agent.tools["~dispatch"]({
       input: record.input,
       extensions,
@@ -221,12 +221,7 @@ export class Run<Output> implements AgentRunScope {
       run: this,
       cancellation: this.#cancellation.child(),
       verdict: record.verdict,
-      innerRun: {
-        get state() {
-          return record.run;
-        },
-        save,
-      },
+      innerRun: innerRunOf(record, () => this.#save()),
     });
   }
 
@@ -239,7 +234,8 @@ export class Run<Output> implements AgentRunScope {
     const message = this.#messages.at(-1);
     this.#messages.push(...this.#calls.toMessages());
     this.#calls = new TurnCalls([]);
-    if (message?.role === "assistant") this.#emit({ type: "turn-completed", turn: this.#turn, message });
+    if (message?.role !== "assistant") return;
+    this.emit?.({ ...this.#eventBase(), type: "turn-completed", turn: this.#turn, message });
   }
 
   async #finish(response: ModelResponse): Promise<RunResult<Output>> {
@@ -272,25 +268,31 @@ export class Run<Output> implements AgentRunScope {
   }
 
   #state(): RunState {
-    return {
+    return this.#stateAsNow()();
+  }
+
+  /** The run as it is now, written down when it is asked for: messages are only appended, and calls know their own state. */
+  #stateAsNow(): () => RunState {
+    const [turn, usage, calls, length] = [this.#turn, this.#usage, this.#calls, this.#messages.length];
+    return () => ({
       version: 1,
       agentName: this.#settings.agent.name,
       runId: this.#identity.runId,
       ...(this.#identity.sessionKey !== undefined && { sessionKey: this.#identity.sessionKey }),
-      turn: this.#turn,
-      messages: [...this.#messages],
-      usage: this.#usage,
-      calls: this.#calls.toState(),
-    };
+      turn,
+      messages: this.#messages.slice(0, length),
+      usage,
+      calls: calls.toState(),
+    });
   }
 
   #save(): Promise<void> {
+    if (!this.#isOver) this.#settings.innerRun?.keep(this.#stateAsNow());
     return this.#checkpoints.save(() => this.#state());
   }
 
-  #emit(body: RunEventBody): void {
-    if (this.emit === undefined) return;
+  #eventBase(): RunEventBase {
     const { runId, parent } = this.#identity;
-    this.emit({ at: Date.now(), runId, agentName: this.#settings.agent.name, parent, ...body });
+    return { at: Date.now(), runId, agentName: this.#settings.agent.name, parent };
   }
 }

@@ -39,7 +39,10 @@ export interface CallScope extends InvocationScope {
 export interface InnerRunPort {
   /** The latest state, from which the inner run goes on when its call is entered again. */
   readonly state: object | undefined;
-  save(state: object): Promise<void>;
+  /** Takes the way to write the latest state down: it is seldom asked for, and costs as much as the run is long. */
+  keep(state: () => object): void;
+  /** Waits until the outer run is saved with what was kept. */
+  save(): Promise<void>;
 }
 
 interface CallProgress {
