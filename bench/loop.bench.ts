@@ -1,0 +1,75 @@
+import { reportGoals } from "./goals.ts";
+import { agents, ai, bareLoop, type LoopContender, langchain, ours, oursListened, type Script } from "./loops.ts";
+import { collectGarbage, median } from "./measure.ts";
+import { describeMachine, Figures, format, printTable } from "./report.ts";
+
+// What does a run cost a call, and does that grow with its turns? A scripted model, one tool with a schema.
+
+const ROUNDS = 7;
+/** A peer whose calls cost milliseconds is timed fewer times, and not at all where one run would take a minute. */
+const PEER_ROUNDS = 5;
+const SCRIPTS: readonly Script[] = [
+  { turns: 20, calls: 4 },
+  { turns: 100, calls: 1 },
+  { turns: 200, calls: 1 },
+  { turns: 2_000, calls: 1 },
+];
+const QUICK: readonly LoopContender[] = [bareLoop, ours, oursListened];
+const PEERS: readonly LoopContender[] = [ai, agents, langchain];
+const nameOf = ({ turns, calls }: Script): string => `${turns} × ${calls}`;
+
+/** As many runs as make some 2,000 calls, so that one pause of the machine does not decide. */
+async function timeOnce({ run }: LoopContender, script: Script, isQuick: boolean): Promise<number> {
+  const callsInRun = script.turns * script.calls;
+  const repeats = isQuick ? Math.max(1, Math.ceil(4_000 / callsInRun)) : 1;
+  collectGarbage();
+  const start = performance.now();
+  for (let count = 0; count < repeats; count++) {
+    const results = await run(script);
+    if (results !== callsInRun) throw new Error(`${results} results instead of ${callsInRun}`);
+  }
+  return ((performance.now() - start) * 1e3) / repeats / callsInRun;
+}
+
+const times = new Map<string, number[]>();
+async function measure(contender: LoopContender, script: Script, isQuick: boolean): Promise<void> {
+  const key = Figures.key(contender.name, nameOf(script));
+  times.set(key, [...(times.get(key) ?? []), await timeOnce(contender, script, isQuick)]);
+}
+
+console.log(describeMachine());
+for (const contender of QUICK) for (const script of SCRIPTS) await timeOnce(contender, script, true);
+for (const contender of PEERS)
+  for (let lap = 0; lap < 3; lap++) await timeOnce(contender, { turns: 20, calls: 4 }, false);
+for (let round = 0; round < ROUNDS; round++) {
+  for (const script of SCRIPTS) {
+    for (const contender of QUICK) await measure(contender, script, true);
+    if (script.turns > 200 || round >= PEER_ROUNDS) continue;
+    for (const contender of PEERS) await measure(contender, script, false);
+  }
+}
+
+const figures = new Figures(new Map([...times].map(([key, values]) => [key, median(values)])));
+const columns = SCRIPTS.map(nameOf);
+const rows = [...QUICK, ...PEERS].map(({ name }) => [
+  name,
+  ...columns.map((column) => format(figures.get(name, column))),
+]);
+printTable("µs a call", columns, rows);
+
+const [many, , , longest] = columns as [string, string, string, string];
+const twenty = "20 × 1";
+for (let round = 0; round < ROUNDS; round++) {
+  await measure(ours, { turns: 20, calls: 1 }, true);
+  await measure(ours, { turns: 2_000, calls: 1 }, true);
+}
+const growth = (turns: string): number => median(times.get(Figures.key(ours.name, turns)) ?? []);
+reportGoals([
+  {
+    name: "call ÷ bare loop, 20 × 4",
+    value: figures.get(ours.name, many) / figures.get(bareLoop.name, many),
+    bound: 2,
+  },
+  { name: "call ÷ ai, 20 × 4", value: figures.get(ours.name, many) / figures.get(ai.name, many), bound: 0.04 },
+  { name: "call at 2,000 turns ÷ at 20", value: growth(longest) / growth(twenty), bound: 1.15 },
+]);
