@@ -1,6 +1,6 @@
 import { reportGoals } from "./goals.ts";
 import { agents, ai, bareLoop, type LoopContender, langchain, ours, oursListened, type Script } from "./loops.ts";
-import { collectGarbage, median } from "./measure.ts";
+import { collectGarbage, cpuTimeUs, median } from "./measure.ts";
 import { describeMachine, Figures, format, printTable } from "./report.ts";
 
 // What does a run cost a call, and does that grow with its turns? A scripted model, one tool with a schema.
@@ -23,12 +23,12 @@ async function timeOnce({ run }: LoopContender, script: Script, isQuick: boolean
   const callsInRun = script.turns * script.calls;
   const repeats = isQuick ? Math.max(1, Math.ceil(4_000 / callsInRun)) : 1;
   collectGarbage();
-  const start = performance.now();
+  const start = cpuTimeUs();
   for (let count = 0; count < repeats; count++) {
     const results = await run(script);
     if (results !== callsInRun) throw new Error(`${results} results instead of ${callsInRun}`);
   }
-  return ((performance.now() - start) * 1e3) / repeats / callsInRun;
+  return (cpuTimeUs() - start) / repeats / callsInRun;
 }
 
 const times = new Map<string, number[]>();

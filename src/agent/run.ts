@@ -16,7 +16,7 @@ import { askModel, tooManyTurns } from "./model-turn.ts";
 import type { RequestSettings } from "./prompt-request.ts";
 import { makeEmit } from "./run-emitter.ts";
 import type { RunEvent, RunEventBase } from "./run-events.ts";
-import { isToolCall, seenIds, toRunId, toWireIds, withWireIds } from "./run-identity.ts";
+import { fieldsOf, isToolCall, type RunIdentity, seenIds, toRunId, toWireIds, withWireIds } from "./run-identity.ts";
 import type { RunResult } from "./run-result.ts";
 import { pendingCalls, type RunState } from "./run-state.ts";
 import type { RunnerOptions } from "./runner.ts";
@@ -39,8 +39,7 @@ export class Run<Output> implements AgentRunScope {
   readonly #checkpoints: Checkpoints;
   readonly #messages: Message[];
   readonly #resultExtensions = new ToolCallExtensions<string>();
-  /** What all calls of the run have in common. */
-  readonly #identity: Pick<InvocationFields, "sessionKey" | "runId" | "agentName" | "parent">;
+  readonly #identity: RunIdentity;
   #turn: number;
   #calls: TurnCalls;
   #usage: Usage;
@@ -201,14 +200,12 @@ export class Run<Output> implements AgentRunScope {
   async #checkApproval(record: CallRecord): Promise<ApprovalCheck> {
     const { agent, extensions } = this.#settings;
     const { toolName, input } = record;
-    const [tool, call, cancellation] = [agent.tools.get(toolName), this.#fieldsOf(record), this.#cancellation];
-    if (tool === undefined)
-      return {
-        outcome: unknownTool(
-          toolName,
-          agent.tools.definitions.map(({ name }) => name),
-        ),
-      };
+    const tool = agent.tools.get(toolName);
+    if (tool === undefined) {
+      const names = agent.tools.definitions.map(({ name }) => name);
+      return { outcome: unknownTool(toolName, names) };
+    }
+    const [call, cancellation] = [this.#fieldsOf(record), this.#cancellation];
     return checkApproval({ tool, input, extensions, call, cancellation });
   }
 
@@ -225,9 +222,8 @@ export class Run<Output> implements AgentRunScope {
     });
   }
 
-  #fieldsOf({ toolCallId, providerToolCallId, toolName, index }: CallRecord): InvocationFields {
-    const place = { turn: this.#turn, index, batchSize: this.#calls.size, attempt: 1 };
-    return { ...this.#identity, ...place, toolCallId, providerToolCallId, toolName };
+  #fieldsOf(record: CallRecord): InvocationFields {
+    return fieldsOf(record, this.#identity, { turn: this.#turn, batchSize: this.#calls.size });
   }
 
   #endTurn(): void {

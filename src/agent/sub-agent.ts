@@ -110,7 +110,8 @@ async function runInside(
   extensions: ToolCallExtensions<never>,
   port: InnerRunPort | undefined,
 ): Promise<ToolResult<string>> {
-  const begun = port?.state === undefined ? agent.prompt(prompt) : agent.resume(port.state);
+  const state = port?.state();
+  const begun = state === undefined ? agent.prompt(prompt) : agent.resume(state);
   const result = await insideCall(begun, port).toolExtensions(extensions).run();
   if (result.status === "completed") return toolResult(result.output, result.resultExtensions);
   if (port === undefined) throw approvalRequired(result.pending[0]?.toolName ?? agent.name);

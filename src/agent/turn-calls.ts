@@ -82,17 +82,19 @@ export class TurnCalls {
     toolOf: (name: string) => Tool | undefined,
     checkApproval: (record: CallRecord) => Promise<ApprovalCheck>,
   ): Promise<void> {
-    await Promise.all(
-      this.records.map(async (record) => {
-        const { status, decision, run } = record;
-        if (status === "done") return;
-        if (decision?.isApproved === false) record.verdict = rejected(decision.reason);
-        else if (status === "started" && run === undefined && toolOf(record.toolName)?.idempotent !== true) {
-          record.verdict = outcomeUnknown();
-        } else if (decision !== undefined) record.status = "started";
-        else if (status === "new") this.#take(record, await checkApproval(record));
-      }),
-    );
+    const questions: Promise<void>[] = [];
+    for (const record of this.records) {
+      const { status, decision, run } = record;
+      const tool = toolOf(record.toolName);
+      if (status === "done") continue;
+      if (decision?.isApproved === false) record.verdict = rejected(decision.reason);
+      else if (status === "started" && run === undefined && tool?.idempotent !== true)
+        record.verdict = outcomeUnknown();
+      else if (decision !== undefined || (status === "new" && tool !== undefined && !tool.needsApproval))
+        record.status = "started";
+      else if (status === "new") questions.push(checkApproval(record).then((found) => this.#take(record, found)));
+    }
+    await Promise.all(questions);
   }
 
   /** A call that ends without its tool is not marked as started: until its end is saved, it has not begun. */
@@ -158,9 +160,7 @@ export class TurnCalls {
 /** Keeps the run of a sub-agent in the record of its call. */
 export function innerRunOf(record: CallRecord, save: () => Promise<void>): InnerRunPort {
   return {
-    get state() {
-      return record.run?.();
-    },
+    state: () => record.run?.(),
     keep: (state) => {
       // The port is handed to sub-agents alone, and what they keep is their state.
       record.run = state as () => RunState;

@@ -38,7 +38,7 @@ export interface CallScope extends InvocationScope {
 /** What the outer run keeps of a sub-agent's run. */
 export interface InnerRunPort {
   /** The latest state, from which the inner run goes on when its call is entered again. */
-  readonly state: object | undefined;
+  state(): object | undefined;
   /** Takes the way to write the latest state down: it is seldom asked for, and costs as much as the run is long. */
   keep(state: () => object): void;
   /** Waits until the outer run is saved with what was kept. */
