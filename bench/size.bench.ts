@@ -1,4 +1,8 @@
 import { execFileSync } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { bundledSize, IMPORTS } from "./bundle-size.ts";
 import { type Goal, reportGoals } from "./goals.ts";
 import { median } from "./measure.ts";
@@ -29,9 +33,12 @@ for (const imported of IMPORTS) {
 printTable("bytes, minified + brotli", ["size", "budget"], sizes);
 
 const root = new URL("../dist/index.js", import.meta.url).href;
+/** A file, too: the first one costs Node as much as all of the package. */
+const nothing = pathToFileURL(join(mkdtempSync(join(tmpdir(), "bench-")), "empty.mjs")).href;
+writeFileSync(new URL(nothing), "export {};\n");
 const [empty, full]: [number[], number[]] = [[], []];
 for (let start = 0; start < STARTS; start++) {
-  empty.push(importMs("data:text/javascript,export {}"));
+  empty.push(importMs(nothing));
   full.push(importMs(root));
 }
 const importCost = median(full) - median(empty);
