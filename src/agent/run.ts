@@ -61,7 +61,7 @@ export class Run<Output> implements AgentRunScope {
     this.isSaved = innerRun === undefined ? onCheckpoint !== undefined : (this.#outer?.isSaved ?? false);
     // Going on after a failed save would let more happen than is saved.
     const onFailure = (error: unknown): void => this.#cancellation.abort(error);
-    this.#checkpoints = new Checkpoints(this.isSaved ? onCheckpoint : undefined, onFailure);
+    this.#checkpoints = new Checkpoints(onCheckpoint, onFailure);
     this.middleware = [...(scope?.run.middleware ?? []), ...(options.middleware ?? [])];
     this.toolConcurrency = options.toolConcurrency ?? this.#outer?.toolConcurrency ?? DEFAULT_CONCURRENCY;
     this.isStreaming = sink !== undefined || (this.#outer?.isStreaming ?? false);
@@ -124,7 +124,7 @@ export class Run<Output> implements AgentRunScope {
 
   /** A call that nobody waited for ends with the run, so that each requested call has its end. */
   async #endNested(): Promise<void> {
-    this.#cancellation.abortChildren(new DOMException("the run has ended", "AbortError"));
+    this.#cancellation.abortChildren(() => new DOMException("the run has ended", "AbortError"));
     await Promise.allSettled(this.#nested);
   }
 
@@ -188,7 +188,8 @@ export class Run<Output> implements AgentRunScope {
     const outcomes = await mapBounded(this.#calls.runnable(), this.toolConcurrency, async (record) => {
       const outcome = await this.#dispatch(record);
       this.#calls.settle(record, outcome);
-      if (record.status === "done" || !this.#cancellation.isAborted) await this.#save();
+      const saved = record.status === "done" || !this.#cancellation.isAborted ? this.#save() : undefined;
+      if (saved !== undefined) await saved;
       return outcome;
     });
     this.#cancellation.throwIfAborted();
@@ -218,7 +219,7 @@ export class Run<Output> implements AgentRunScope {
       run: this,
       cancellation: this.#cancellation.child(),
       verdict: record.verdict,
-      innerRun: innerRunOf(record, () => this.#save()),
+      innerRun: innerRunOf(record, async () => this.#save()),
     });
   }
 
@@ -282,9 +283,10 @@ export class Run<Output> implements AgentRunScope {
     });
   }
 
-  #save(): Promise<void> {
+  /** Gives nothing to wait for where nobody saves. */
+  #save(): Promise<void> | undefined {
     if (!this.#isOver) this.#settings.innerRun?.keep(this.#stateAsNow());
-    return this.#checkpoints.save(() => this.#state());
+    return this.isSaved ? this.#checkpoints.save(() => this.#state()) : undefined;
   }
 
   #eventBase(): RunEventBase {

@@ -56,14 +56,16 @@ export class Cancellation {
     this.#isAborted = true;
     this.#reason = reason;
     // Children first, so that the calls have ended when whoever waits for this node hears of it.
-    this.abortChildren(reason);
+    this.abortChildren(() => reason);
     this.#controller?.abort(reason);
     this.#onAbort?.(reason);
   }
 
-  /** Aborts what is still open below this node, and not the node itself. */
-  abortChildren(reason: unknown): void {
-    for (const child of this.#children ?? []) child.abort(reason);
+  /** Aborts what is still open below this node, and not the node itself. An error that nobody needs is not made. */
+  abortChildren(makeReason: () => unknown): void {
+    if (this.#children === undefined || this.#children.size === 0) return;
+    const reason = makeReason();
+    for (const child of this.#children) child.abort(reason);
   }
 
   throwIfAborted(): void {
