@@ -36,6 +36,13 @@ export interface ToolSetCallOptions {
 
 type CallByName = (name: string, input: unknown, options?: ToolSetCallOptions) => Promise<ToolOutcome>;
 
+type CallWithMap = (
+  name: string,
+  input: unknown,
+  extensions: ToolCallExtensions<never>,
+  options?: ToolSetCallOptions,
+) => Promise<ToolOutcome>;
+
 /**
  * Holds tools by name and calls them. Called from inside a tool with that tool's extensions, it makes a nested call whose
  * parent is the running one.
@@ -111,18 +118,25 @@ export class ToolSet<Needs extends string = never> {
     return dispatch({ tools: this.#tools, handler }, request);
   }
 
-  #call(
+  /** Rejects for a bad argument, without the promise that `async` would cost every call. */
+  #call(...call: Parameters<CallWithMap>): Promise<ToolOutcome> {
+    try {
+      return this.#begin(...call);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #begin(
     name: string,
     input: unknown,
     extensions: ToolCallExtensions<never>,
     options: ToolSetCallOptions = {},
   ): Promise<ToolOutcome> {
     if (!isExtensionMap(extensions)) {
-      return Promise.reject(invalidArgument("the extensions of a call", extensions, "a ToolCallExtensions"));
+      throw invalidArgument("the extensions of a call", extensions, "a ToolCallExtensions");
     }
-    if (options.sessionKey === "") {
-      return Promise.reject(invalidArgument("the session key", "", "a non-empty string"));
-    }
+    if (options.sessionKey === "") throw invalidArgument("the session key", "", "a non-empty string");
     const parent = extensions.get(ToolInvocationContext);
     const outer = parent && scopeOf<CallScope>(parent);
     const call = nestedCall(name, options, parent, outer);
