@@ -69,7 +69,8 @@ export type AsyncRun = () => Promise<unknown>;
 /**
  * Times asynchronous work in turn, several rounds, and gives the median of each in µs of processor time a run.
  *
- * Every run is awaited before the next begins. One round goes ahead, for the compiler.
+ * Every run is awaited before the next begins. One round goes ahead, for the compiler. No garbage is collected in between:
+ * a full collection throws compiled code away, and what follows it is five times as slow for as long as a round takes.
  */
 export async function timeAsync(
   runs: ReadonlyMap<string, AsyncRun>,
@@ -79,7 +80,6 @@ export async function timeAsync(
   const times = new Map<string, number[]>([...runs.keys()].map((name) => [name, []]));
   for (let round = 0; round <= rounds; round++) {
     for (const [name, run] of runs) {
-      collectGarbage();
       const start = cpuTimeUs();
       for (let count = 0; count < runsPerRound; count++) do_not_optimize(await run());
       if (round > 0) times.get(name)?.push((cpuTimeUs() - start) / runsPerRound);

@@ -85,7 +85,6 @@ const ROWS: readonly Row[] = [
 
 /** As many runs as handle the same number of items at both sizes. */
 async function usAnItem({ run }: Row, size: number, repeats: number): Promise<number> {
-  collectGarbage();
   const start = cpuTimeUs();
   for (let count = 0; count < repeats; count++) await run(size);
   return (cpuTimeUs() - start) / size / repeats;
