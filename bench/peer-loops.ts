@@ -11,7 +11,7 @@ import { MockLanguageModelV4 } from "ai/test";
 import { createAgent, fakeModel, tool as langchainTool } from "langchain";
 import { callsOf, DESCRIPTION, type LoopContender, NAME, PROMPT, schema, work } from "./loops.ts";
 
-// Apart from ours, because to import these makes every promise of the process dearer: each has an AsyncLocalStorage.
+// Apart from ours, because to import these makes everybody's calls dearer: ours took 5.3 µs before it and 10.7 after.
 
 const NO_TOKENS = { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0, text: 0, reasoning: 0 };
 const aiLookup = aiTool({ description: DESCRIPTION, inputSchema: schema, execute: work });
