@@ -8,6 +8,8 @@ export interface AgentRunScope extends RunScope {
   readonly emit: ((event: RunEvent) => void) | undefined;
   readonly toolConcurrency: number;
   readonly isStreaming: boolean;
+  /** Whether somebody saves the run's states, or those of a run it is inside of. */
+  readonly isSaved: boolean;
   addUsage(usage: Usage): void;
   track(work: Promise<unknown>): void;
 }
@@ -23,11 +25,12 @@ function isToolEvent(event: RunEvent): event is ToolEvent {
 
 /** What the run itself emits goes to its own listeners; `emit` hears of calls, and passes them on to those. */
 export function withToolEmit(run: AgentRunScope, emit: RunScope["emit"]): AgentRunScope {
-  const { middleware, toolConcurrency, isStreaming } = run;
+  const { middleware, toolConcurrency, isStreaming, isSaved } = run;
   return {
     middleware,
     toolConcurrency,
     isStreaming,
+    isSaved,
     emit: (event) => (isToolEvent(event) ? emit?.(event) : run.emit?.(event)),
     addUsage: (usage) => run.addUsage(usage),
     track: (work) => run.track(work),

@@ -3,6 +3,7 @@ import { invalidArgument, type ToolCallExtensionsError } from "../errors.ts";
 import { isExtensionMap } from "../extensions/extension-map.ts";
 import { isStandardSchema } from "../extensions/extension-token.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
+import type { InnerRunPort } from "../tool/dispatch.ts";
 import { toJsonSchema } from "../tool/input-schema.ts";
 import type { MissingToolExtension } from "../tool/needs.ts";
 import type { Agent } from "./agent.ts";
@@ -31,6 +32,8 @@ export interface RequestSettings<Output> {
   /** Where a resumed run goes on from. */
   readonly state: RunState | undefined;
   readonly onCheckpoint: ((state: RunState) => void | Promise<void>) | undefined;
+  /** Where a sub-agent's run keeps its state. */
+  readonly innerRun: InnerRunPort | undefined;
   readonly outputSchema: StandardSchemaV1<unknown, Output> | undefined;
 }
 
@@ -101,6 +104,14 @@ export function resumeRequest<Needs extends string>(agent: Agent<Needs>, value: 
   return build({ ...emptySettings(agent), state });
 }
 
+/** Makes the request of a run whose state is kept by the call that it is inside of. */
+export function insideCall<Needs extends string, Output>(
+  request: PromptRequest<Needs, Output>,
+  innerRun: InnerRunPort | undefined,
+): PromptRequest<Needs, Output> {
+  return build({ ...request["~settings"], innerRun });
+}
+
 function emptySettings<Needs extends string>(agent: Agent<Needs>): RequestSettings<string> {
   return {
     // What the agent needs is in the request's type.
@@ -114,6 +125,7 @@ function emptySettings<Needs extends string>(agent: Agent<Needs>): RequestSettin
     listeners: [],
     state: undefined,
     onCheckpoint: undefined,
+    innerRun: undefined,
     outputSchema: undefined,
   };
 }

@@ -4,7 +4,7 @@ import type { AssistantMessage } from "./model.ts";
 import type { RunResult } from "./run-result.ts";
 import type { PendingCall } from "./run-state.ts";
 
-interface RunEventBase {
+export interface RunEventBase {
   /** Unix time in milliseconds. */
   readonly at: number;
   readonly runId: string;

@@ -1,8 +1,9 @@
-import type { ToolInvocationContext } from "../invocation/invocation-context.ts";
+import type { InvocationFields, ToolInvocationContext } from "../invocation/invocation-context.ts";
 import { derivedRunId, randomRunId } from "../invocation/tool-call-id.ts";
 import type { CallScope } from "../tool/dispatch.ts";
 import type { AssistantPart, Message, ToolCallPart } from "./model.ts";
 import type { RequestSettings } from "./prompt-request.ts";
+import type { CallRecord } from "./turn-calls.ts";
 
 /**
  * Gives the run's id. A run in a session is identified by its turn id or, without one, by the conversation it continues; a
@@ -23,6 +24,30 @@ export function toRunId(
   }
   if (parent === undefined) return randomRunId();
   return derivedRunId("call", parent.runId, parent.toolCallId, String(scope === undefined ? 0 : scope.nestedCalls++));
+}
+
+/** What all calls of a run have in common. */
+export type RunIdentity = Pick<InvocationFields, "sessionKey" | "runId" | "agentName" | "parent">;
+
+/** Field by field: of two spreads V8 makes a hash table, and the reads of those took most of a run's time. */
+export function fieldsOf(
+  { toolCallId, providerToolCallId, toolName, index }: CallRecord,
+  { sessionKey, runId, agentName, parent }: RunIdentity,
+  { turn, batchSize }: Pick<InvocationFields, "turn" | "batchSize">,
+): InvocationFields {
+  return {
+    toolCallId,
+    providerToolCallId,
+    toolName,
+    sessionKey,
+    runId,
+    agentName,
+    turn,
+    index,
+    batchSize,
+    attempt: 1,
+    parent,
+  };
 }
 
 export function isToolCall(part: AssistantPart): part is ToolCallPart {

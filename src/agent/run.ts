@@ -15,13 +15,13 @@ import { mapBounded } from "./map-bounded.ts";
 import type { AssistantMessage, Message, ModelResponse, Usage } from "./model.ts";
 import { askModel, tooManyTurns } from "./model-turn.ts";
 import type { RequestSettings } from "./prompt-request.ts";
-import type { RunEvent, RunEventBody } from "./run-events.ts";
-import { isToolCall, seenIds, toRunId, toWireIds, withWireIds } from "./run-identity.ts";
+import type { RunEvent, RunEventBase } from "./run-events.ts";
+import { fieldsOf, isToolCall, type RunIdentity, seenIds, toRunId, toWireIds, withWireIds } from "./run-identity.ts";
 import type { RunResult } from "./run-result.ts";
 import { pendingCalls, type RunState } from "./run-state.ts";
 import type { RunnerOptions } from "./runner.ts";
 import { readOutput } from "./structured-output.ts";
-import { type CallRecord, TurnCalls, textOf } from "./turn-calls.ts";
+import { type CallRecord, innerRunOf, TurnCalls, textOf } from "./turn-calls.ts";
 
 const DEFAULT_CONCURRENCY = 16;
 
@@ -31,6 +31,7 @@ export class Run<Output> implements AgentRunScope {
   readonly middleware: readonly ToolMiddleware[];
   readonly toolConcurrency: number;
   readonly isStreaming: boolean;
+  readonly isSaved: boolean;
   readonly #settings: RequestSettings<Output>;
   readonly #outer: AgentRunScope | undefined;
   readonly #cancellation: Cancellation;
@@ -38,8 +39,7 @@ export class Run<Output> implements AgentRunScope {
   readonly #checkpoints: Checkpoints;
   readonly #messages: Message[];
   readonly #resultExtensions = new ToolCallExtensions<string>();
-  /** What all calls of the run have in common. */
-  readonly #identity: Pick<InvocationFields, "sessionKey" | "runId" | "agentName" | "parent">;
+  readonly #identity: RunIdentity;
   #turn: number;
   #calls: TurnCalls;
   #usage: Usage;
@@ -56,8 +56,12 @@ export class Run<Output> implements AgentRunScope {
     this.#identity = { agentName: agent.name, parent, runId, sessionKey };
     this.#outer = scope && isAgentRun(scope.run) ? scope.run : undefined;
     this.#cancellation = (scope?.cancellation.child() ?? new Cancellation()).follow(settings.signal);
+    const { innerRun } = settings;
+    const onCheckpoint = innerRun === undefined ? settings.onCheckpoint : () => innerRun.save();
+    this.isSaved = innerRun === undefined ? onCheckpoint !== undefined : (this.#outer?.isSaved ?? false);
     // Going on after a failed save would let more happen than is saved.
-    this.#checkpoints = new Checkpoints(settings.onCheckpoint, (error) => this.#cancellation.abort(error));
+    const onFailure = (error: unknown): void => this.#cancellation.abort(error);
+    this.#checkpoints = new Checkpoints(onCheckpoint, onFailure);
     this.middleware = [...(scope?.run.middleware ?? []), ...(options.middleware ?? [])];
     this.toolConcurrency = options.toolConcurrency ?? this.#outer?.toolConcurrency ?? DEFAULT_CONCURRENCY;
     this.isStreaming = sink !== undefined || (this.#outer?.isStreaming ?? false);
@@ -102,17 +106,17 @@ export class Run<Output> implements AgentRunScope {
       const missing = missingTokens(extensions, agent.tools.requires);
       if (missing.length > 0) throw missingExtension(missing, extensions.tokens(), ` for agent "${agent.name}"`);
       this.#cancellation.throwIfAborted();
-      this.#emit({ type: "run-started" });
+      this.emit?.({ ...this.#eventBase(), type: "run-started" });
       const result = await this.#loop().finally(() => this.#endNested());
-      this.#emit(
+      this.emit?.(
         result.status === "paused"
-          ? { type: "run-paused", pending: result.pending }
-          : { type: "run-completed", result },
+          ? { ...this.#eventBase(), type: "run-paused", pending: result.pending }
+          : { ...this.#eventBase(), type: "run-completed", result },
       );
       return result;
     } catch (error) {
       for (const end of this.#calls.endsOfWaiting(error)) this.emit?.(end);
-      this.#emit({ type: "run-failed", error });
+      this.emit?.({ ...this.#eventBase(), type: "run-failed", error });
       throw error;
     } finally {
       this.#isOver = true;
@@ -123,7 +127,7 @@ export class Run<Output> implements AgentRunScope {
 
   /** A call that nobody waited for ends with the run, so that each requested call has its end. */
   async #endNested(): Promise<void> {
-    this.#cancellation.abortChildren(new DOMException("the run has ended", "AbortError"));
+    this.#cancellation.abortChildren(() => new DOMException("the run has ended", "AbortError"));
     await Promise.allSettled(this.#nested);
   }
 
@@ -138,12 +142,12 @@ export class Run<Output> implements AgentRunScope {
       }
       if (this.#turn >= maxTurns) throw tooManyTurns(this.#settings.agent.name, maxTurns, this.#state());
       this.#turn += 1;
-      this.#emit({ type: "turn-started", turn: this.#turn });
+      this.emit?.({ ...this.#eventBase(), type: "turn-started", turn: this.#turn });
       const response = await this.#ask();
       if (response.usage !== undefined) this.addUsage(response.usage);
       const message = this.#takeAnswer(response);
       if (this.#calls.isEmpty) {
-        this.#emit({ type: "turn-completed", turn: this.#turn, message });
+        this.emit?.({ ...this.#eventBase(), type: "turn-completed", turn: this.#turn, message });
         return this.#finish(response);
       }
     }
@@ -160,7 +164,7 @@ export class Run<Output> implements AgentRunScope {
       outputSchema: outputSchema && toJsonSchema(outputSchema, "the output"),
       isStreaming: this.isStreaming,
       cancellation: this.#cancellation,
-      onText: this.emit && ((text) => this.#emit({ type: "text-delta", turn, text })),
+      onText: this.emit && ((text) => this.emit?.({ ...this.#eventBase(), type: "text-delta", turn, text })),
       state: before,
     });
   }
@@ -187,7 +191,8 @@ export class Run<Output> implements AgentRunScope {
     const outcomes = await mapBounded(this.#calls.runnable(), this.toolConcurrency, async (record) => {
       const outcome = await this.#dispatch(record);
       this.#calls.settle(record, outcome);
-      if (record.status === "done" || !this.#cancellation.isAborted) await this.#save();
+      const saved = record.status === "done" || !this.#cancellation.isAborted ? this.#save() : undefined;
+      if (saved !== undefined) await saved;
       return outcome;
     });
     this.#cancellation.throwIfAborted();
@@ -199,24 +204,17 @@ export class Run<Output> implements AgentRunScope {
   async #checkApproval(record: CallRecord): Promise<ApprovalCheck> {
     const { agent, extensions } = this.#settings;
     const { toolName, input } = record;
-    const [tool, call, cancellation] = [agent.tools.get(toolName), this.#fieldsOf(record), this.#cancellation];
-    if (tool === undefined)
-      return {
-        outcome: unknownTool(
-          toolName,
-          agent.tools.definitions.map(({ name }) => name),
-        ),
-      };
+    const tool = agent.tools.get(toolName);
+    if (tool === undefined) {
+      const names = agent.tools.definitions.map(({ name }) => name);
+      return { outcome: unknownTool(toolName, names) };
+    }
+    const [call, cancellation] = [this.#fieldsOf(record), this.#cancellation];
     return checkApproval({ tool, input, extensions, call, cancellation });
   }
 
   #dispatch(record: CallRecord): Promise<ToolOutcome> {
     const { agent, extensions } = this.#settings;
-    const save = async (state: object): Promise<void> => {
-      // The port is handed to sub-agents alone, and what they save is their state.
-      record.run = state as RunState;
-      await this.#save();
-    };
     return agent.tools["~dispatch"]({
       input: record.input,
       extensions,
@@ -224,25 +222,20 @@ export class Run<Output> implements AgentRunScope {
       run: this,
       cancellation: this.#cancellation.child(),
       verdict: record.verdict,
-      innerRun: {
-        get state() {
-          return record.run;
-        },
-        save,
-      },
+      innerRun: innerRunOf(record, async () => this.#save()),
     });
   }
 
-  #fieldsOf({ toolCallId, providerToolCallId, toolName, index }: CallRecord): InvocationFields {
-    const place = { turn: this.#turn, index, batchSize: this.#calls.size, attempt: 1 };
-    return { ...this.#identity, ...place, toolCallId, providerToolCallId, toolName };
+  #fieldsOf(record: CallRecord): InvocationFields {
+    return fieldsOf(record, this.#identity, { turn: this.#turn, batchSize: this.#calls.size });
   }
 
   #endTurn(): void {
     const message = this.#messages.at(-1);
     this.#messages.push(...this.#calls.toMessages());
     this.#calls = new TurnCalls([]);
-    if (message?.role === "assistant") this.#emit({ type: "turn-completed", turn: this.#turn, message });
+    if (message?.role !== "assistant") return;
+    this.emit?.({ ...this.#eventBase(), type: "turn-completed", turn: this.#turn, message });
   }
 
   async #finish(response: ModelResponse): Promise<RunResult<Output>> {
@@ -275,25 +268,32 @@ export class Run<Output> implements AgentRunScope {
   }
 
   #state(): RunState {
-    return {
+    return this.#stateAsNow()();
+  }
+
+  /** The run as it is now, written down when it is asked for: messages are only appended, and calls know their own state. */
+  #stateAsNow(): () => RunState {
+    const [turn, usage, calls, length] = [this.#turn, this.#usage, this.#calls, this.#messages.length];
+    return () => ({
       version: 1,
       agentName: this.#settings.agent.name,
       runId: this.#identity.runId,
       ...(this.#identity.sessionKey !== undefined && { sessionKey: this.#identity.sessionKey }),
-      turn: this.#turn,
-      messages: [...this.#messages],
-      usage: this.#usage,
-      calls: this.#calls.toState(),
-    };
+      turn,
+      messages: this.#messages.slice(0, length),
+      usage,
+      calls: calls.toState(),
+    });
   }
 
-  #save(): Promise<void> {
-    return this.#checkpoints.save(() => this.#state());
+  /** Gives nothing to wait for where nobody saves. */
+  #save(): Promise<void> | undefined {
+    if (!this.#isOver) this.#settings.innerRun?.keep(this.#stateAsNow());
+    return this.isSaved ? this.#checkpoints.save(() => this.#state()) : undefined;
   }
 
-  #emit(body: RunEventBody): void {
-    if (this.emit === undefined) return;
+  #eventBase(): RunEventBase {
     const { runId, parent } = this.#identity;
-    this.emit({ at: Date.now(), runId, agentName: this.#settings.agent.name, parent, ...body });
+    return { at: Date.now(), runId, agentName: this.#settings.agent.name, parent };
   }
 }

@@ -10,6 +10,7 @@ import type { MustHave } from "../tool/needs.ts";
 import { type CallExtensions, defineTool, type Tool } from "../tool/tool.ts";
 import { pauseOf, type ToolResult, toolResult } from "../tool/tool-result.ts";
 import type { Agent } from "./agent.ts";
+import { insideCall } from "./prompt-request.ts";
 
 /** What the outer model passes to a sub-agent. */
 interface SubAgentInput {
@@ -109,9 +110,9 @@ async function runInside(
   extensions: ToolCallExtensions<never>,
   port: InnerRunPort | undefined,
 ): Promise<ToolResult<string>> {
-  const begun = port?.state === undefined ? agent.prompt(prompt) : agent.resume(port.state);
-  const request = port === undefined ? begun : begun.onCheckpoint((state) => port.save(state));
-  const result = await request.toolExtensions(extensions).run();
+  const state = port?.state();
+  const begun = state === undefined ? agent.prompt(prompt) : agent.resume(state);
+  const result = await insideCall(begun, port).toolExtensions(extensions).run();
   if (result.status === "completed") return toolResult(result.output, result.resultExtensions);
   if (port === undefined) throw approvalRequired(result.pending[0]?.toolName ?? agent.name);
   throw pauseOf(result.state);

@@ -2,6 +2,7 @@ import { ToolError } from "../errors.ts";
 import type { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import type { ToolInvocationContext } from "../invocation/invocation-context.ts";
 import type { ApprovalCheck } from "../tool/approval.ts";
+import type { InnerRunPort } from "../tool/dispatch.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolEvent } from "../tool/tool-events.ts";
 import { outcomeText, type ToolOutcome } from "../tool/tool-result.ts";
@@ -15,7 +16,8 @@ export interface CallRecord
   readonly decision: CallState["decision"];
   status: CallState["status"];
   result: CallState["result"];
-  run: RunState | undefined;
+  /** Writes the state of the sub-agent's run down. */
+  run: (() => RunState) | undefined;
   /** What the call ends in without its tool being entered. */
   verdict: ToolOutcome | undefined;
   /** The call as it was told of, while its sub-agent waits. */
@@ -39,7 +41,7 @@ export class TurnCalls {
       decision: call.decision,
       status: call.status,
       result: call.result,
-      run: call.run,
+      run: stateOf(call.run),
       verdict: undefined,
       waiting: undefined,
       resultExtensions: undefined,
@@ -80,17 +82,19 @@ export class TurnCalls {
     toolOf: (name: string) => Tool | undefined,
     checkApproval: (record: CallRecord) => Promise<ApprovalCheck>,
   ): Promise<void> {
-    await Promise.all(
-      this.records.map(async (record) => {
-        const { status, decision, run } = record;
-        if (status === "done") return;
-        if (decision?.isApproved === false) record.verdict = rejected(decision.reason);
-        else if (status === "started" && run === undefined && toolOf(record.toolName)?.idempotent !== true) {
-          record.verdict = outcomeUnknown();
-        } else if (decision !== undefined) record.status = "started";
-        else if (status === "new") this.#take(record, await checkApproval(record));
-      }),
-    );
+    const questions: Promise<void>[] = [];
+    for (const record of this.records) {
+      const { status, decision, run } = record;
+      const tool = toolOf(record.toolName);
+      if (status === "done") continue;
+      if (decision?.isApproved === false) record.verdict = rejected(decision.reason);
+      else if (status === "started" && run === undefined && tool?.idempotent !== true)
+        record.verdict = outcomeUnknown();
+      else if (decision !== undefined || (status === "new" && tool !== undefined && !tool.needsApproval))
+        record.status = "started";
+      else if (status === "new") questions.push(checkApproval(record).then((found) => this.#take(record, found)));
+    }
+    await Promise.all(questions);
   }
 
   /** A call that ends without its tool is not marked as started: until its end is saved, it has not begun. */
@@ -106,7 +110,7 @@ export class TurnCalls {
 
   settle(record: CallRecord, outcome: ToolOutcome): void {
     if (outcome.status === "paused") {
-      record.run = readRunState(outcome.state, "the state of a sub-agent");
+      record.run = stateOf(readRunState(outcome.state, "the state of a sub-agent"));
       record.waiting = outcome.invocation;
       return;
     }
@@ -148,9 +152,25 @@ export class TurnCalls {
       status: record.status,
       ...(record.decision !== undefined && { decision: record.decision }),
       ...(record.result !== undefined && { result: record.result }),
-      ...(record.run !== undefined && { run: record.run }),
+      ...(record.run !== undefined && { run: record.run() }),
     }));
   }
+}
+
+/** Keeps the run of a sub-agent in the record of its call. */
+export function innerRunOf(record: CallRecord, save: () => Promise<void>): InnerRunPort {
+  return {
+    state: () => record.run?.(),
+    keep: (state) => {
+      // The port is handed to sub-agents alone, and what they keep is their state.
+      record.run = state as () => RunState;
+    },
+    save,
+  };
+}
+
+function stateOf(run: RunState | undefined): (() => RunState) | undefined {
+  return run && (() => run);
 }
 
 export function textOf(content: readonly AssistantPart[]): string {

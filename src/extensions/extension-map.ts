@@ -21,13 +21,13 @@ interface Entry {
 const READ_ONLY = 1;
 /** The base is this instance's alone and is written in place; the slot and the overflow are then empty. */
 const OWNS_BASE = 2;
-/** A child already carries the occupied slot as an overflow entry; the next child makes it worth flattening. */
-const DERIVED = 4;
 /** Some entry's token declares `clone`, so that `clone()` has to look at them one by one. */
-const CLONES = 8;
+const CLONES = 4;
 
-/** Four, because a turn nests agent → call → nested call → sub-agent before a flat copy pays. */
-const MAX_OVERFLOW = 4;
+/** How long the overflow may grow by writing: so many entries are found in a list sooner than in a `Map`. */
+const MAX_WRITTEN = 4;
+/** And by deriving: room for agent → call → nested call → sub-agent on top, before every call pays a flat copy. */
+const MAX_DERIVED = 8;
 
 const EMPTY: ReadonlyMap<AnyExtensionToken, unknown> = /* @__PURE__ */ new Map();
 /** Marks the empty slot; not `undefined`, so that a token which a cyclic import left undefined matches nothing. */
@@ -42,15 +42,17 @@ const BRAND: unique symbol = Symbol.for("tool-call-extensions/map");
  * Stores the entries so that the per-call path, snapshot plus one entry plus a few reads, is one small allocation at any
  * size: the newest entry sits inline, a `Map` shared between instances holds the rest, and a short list in between
  * serves snapshots of snapshots. `#private` fields keep values from printers, serialisers and `structuredClone`; five of
- * them make 64 bytes an instance. `bench/map.bench.ts` has the alternatives.
+ * them make 64 bytes an instance. Private methods are static, because one on the instance costs every instance a sixth
+ * field, and what `get` and `~bind` seldom need is apart, because V8 stops inlining into a caller after about 900
+ * bytes of bytecode. `bench/map.bench.ts` has the alternatives.
  */
 export class ExtensionMap<in Has extends string = never> implements ToolCallExtensions<Has> {
   declare readonly "~has"?: ((has: Has) => void) | undefined;
-  #base: ReadonlyMap<AnyExtensionToken, unknown>;
-  #token: AnyExtensionToken;
-  #value: unknown;
-  #overflow: Entry | undefined;
-  #flags: number;
+  #base: ReadonlyMap<AnyExtensionToken, unknown> = EMPTY;
+  #token: AnyExtensionToken = NO_TOKEN;
+  #value: unknown = undefined;
+  #overflow: Entry | undefined = undefined;
+  #flags = 0;
 
   static {
     // What `console.log` and `util.inspect` call in Node, Bun and Deno.
@@ -60,26 +62,12 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
     Object.defineProperty(ExtensionMap, "name", { value: "ToolCallExtensions" });
   }
 
-  constructor(
-    base: ReadonlyMap<AnyExtensionToken, unknown> = EMPTY,
-    token: AnyExtensionToken = NO_TOKEN,
-    value?: unknown,
-    overflow?: Entry,
-    flags = 0,
-  ) {
-    this.#base = base;
-    this.#token = token;
-    this.#value = value;
-    this.#overflow = overflow;
-    this.#flags = flags;
-  }
-
   get size(): number {
-    return this.#flat().size;
+    return ExtensionMap.#flat(this).size;
   }
 
   get isEmpty(): boolean {
-    return this.#token === NO_TOKEN && this.#base.size === 0;
+    return this.#token === NO_TOKEN && this.#overflow === undefined && this.#base.size === 0;
   }
 
   get isReadOnly(): boolean {
@@ -91,28 +79,27 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
   }
 
   insert<Value>(token: ExtensionToken<string, Value>, value: NoInfer<Value>): Value | undefined {
-    this.#assertWritable("insert");
+    ExtensionMap.#assertWritable(this, "insert");
     assertInsertable(token);
-    const displaced = this.#stored(token);
-    this.#write(token, value);
-    return typed(token, displaced);
+    const displaced = this.has(token) ? this.get(token) : undefined;
+    ExtensionMap.#write(this, token, value);
+    return displaced;
   }
 
   get<Value>(token: DefaultedExtensionToken<Value>): Value;
   get<Value>(token: ExtensionToken<string, Value>): Value | undefined;
   get<Value>(token: ExtensionToken<string, Value>): Value | undefined {
     if (token === this.#token) return typed(token, this.#value);
-    const value = this.#stored(token);
-    if (value !== undefined || this.has(token) || token.default === undefined) return typed(token, value);
-    return token.default();
+    for (let entry = this.#overflow; entry !== undefined; entry = entry.next) {
+      if (entry.token === token) return typed(token, entry.value);
+    }
+    const value = this.#base.get(token);
+    return value === undefined ? getAbsent(this, token) : typed(token, value);
   }
 
   require<Id extends Has, Value>(token: ExtensionToken<Id, Value>): Value {
-    if (token === this.#token) return typed(token, this.#value);
-    const value = this.#stored(token);
-    if (value !== undefined || this.has(token)) return typed(token, value);
-    if (token.default !== undefined) return token.default();
-    throw missingExtension([token], this.tokens());
+    const value = this.get(token);
+    return value === undefined ? requireAbsent(this, token) : value;
   }
 
   has(token: AnyExtensionToken): boolean {
@@ -126,27 +113,27 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
   }
 
   remove<Value>(token: ExtensionToken<string, Value>): Value | undefined {
-    this.#assertWritable("remove");
+    ExtensionMap.#assertWritable(this, "remove");
     if (!this.has(token)) return undefined;
-    const value = this.#stored(token);
-    this.#ownBase().delete(token);
-    return typed(token, value);
+    const value = this.get(token);
+    ExtensionMap.#ownBase(this).delete(token);
+    return value;
   }
 
   clear(): void {
-    this.#assertWritable("clear");
-    this.#setBase(EMPTY);
+    ExtensionMap.#assertWritable(this, "clear");
+    ExtensionMap.#setBase(this, EMPTY);
     this.#flags = 0;
   }
 
   tokens(): readonly AnyExtensionToken[] {
-    return [...this.#flat().keys()];
+    return [...ExtensionMap.#flat(this).keys()];
   }
 
   extend(other: ToolCallExtensions<never>): void {
-    this.#assertWritable("extend");
+    ExtensionMap.#assertWritable(this, "extend");
     if (!isExtensionMap(other)) throw invalidArgument("the argument of extend()", other, "a ToolCallExtensions");
-    for (const token of other.tokens()) this.#write(token, other.get(asReadable(token)));
+    for (const token of other.tokens()) ExtensionMap.#write(this, token, other.get(asReadable(token)));
   }
 
   with<Id extends string, Value>(
@@ -154,7 +141,10 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
     value: NoInfer<Value>,
   ): ToolCallExtensions<Has | KnownId<Id>> {
     assertInsertable(token);
-    return this.#child(token, value, 0);
+    if (this.#token !== token) ExtensionMap.#freeSlot(this, MAX_WRITTEN);
+    const child = this["~bind"](token, value);
+    child.#flags = (child.#flags & CLONES) | clonesFlag(token);
+    return child;
   }
 
   expect<Id extends string>(...tokens: readonly AnyExtensionToken<Id>[]): ToolCallExtensions<Has | KnownId<Id>> {
@@ -165,22 +155,39 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
   }
 
   clone(): ToolCallExtensions<Has> {
-    if ((this.#flags & CLONES) === 0) return this.#copy(0);
+    const copy = this["~bind"](this.#token, this.#value);
+    copy.#flags &= CLONES;
+    if (copy.#flags === 0) return copy;
     const values = new Map<AnyExtensionToken, unknown>();
     // Listed first: a clone function may change this map.
-    for (const [token, value] of [...this.#flat()]) {
+    for (const [token, value] of [...ExtensionMap.#flat(this)]) {
       const { clone } = asReadable(token);
       values.set(token, clone === undefined ? value : clone(value));
     }
-    return new ExtensionMap(values, NO_TOKEN, undefined, undefined, OWNS_BASE | CLONES);
+    ExtensionMap.#setBase(copy, values);
+    copy.#flags |= OWNS_BASE;
+    return copy;
   }
 
   snapshot(): ToolCallExtensions<Has> {
-    return this.#copy(READ_ONLY);
+    return this["~bind"](this.#token, this.#value);
   }
 
-  "~bind"(token: AnyExtensionToken, value: unknown): ToolCallExtensions<Has> {
-    return this.#child(token, value, READ_ONLY);
+  /**
+   * One allocation while the slot is free or holds the same token, as it does for a call nested in a call. The dynamic type
+   * fits every caller's; their signatures say what the child has. Takes the library's own tokens, which declare no
+   * `clone`, or what the slot holds already: `with` counts in the others'.
+   */
+  "~bind"(token: AnyExtensionToken, value: unknown): ExtensionMap<string> {
+    if (this.#token !== NO_TOKEN && this.#token !== token) ExtensionMap.#freeSlot(this, MAX_DERIVED);
+    this.#flags &= ~OWNS_BASE;
+    const child = new ExtensionMap<string>();
+    child.#base = this.#base;
+    child.#token = token;
+    child.#value = value;
+    child.#overflow = this.#overflow;
+    child.#flags = (this.#flags & CLONES) | READ_ONLY;
+    return child;
   }
 
   toJSON(): readonly string[] {
@@ -191,85 +198,63 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
     return `ToolCallExtensions(${this.toJSON().join(", ")})`;
   }
 
-  /** The stored value, or `undefined` where there is none: only `has` tells absence from a stored `undefined`. */
-  #stored(token: AnyExtensionToken): unknown {
-    if (token === this.#token) return this.#value;
-    for (let entry = this.#overflow; entry !== undefined; entry = entry.next) {
-      if (entry.token === token) return entry.value;
-    }
-    return this.#base.get(token);
-  }
-
-  #copy(flags: number): ExtensionMap<Has> {
-    this.#flags &= ~OWNS_BASE;
-    return new ExtensionMap(this.#base, this.#token, this.#value, this.#overflow, flags | (this.#flags & CLONES));
-  }
-
-  /**
-   * One allocation while the slot is free or holds the same token, as it does for a call nested in a call. The dynamic type
-   * fits every caller's; their signatures say what the child has.
-   */
-  #child(token: AnyExtensionToken, value: unknown, flags: number): ExtensionMap<string> {
-    const inherited = flags | (this.#flags & CLONES) | clonesFlag(token);
-    this.#flags &= ~OWNS_BASE;
-    if (this.#token !== NO_TOKEN && this.#token !== token) {
-      if ((this.#flags & DERIVED) === 0 && !this.#isOverflowFull()) {
-        this.#flags |= DERIVED;
-        return new ExtensionMap(this.#base, token, value, this.#pushed(), inherited);
-      }
-      this.#setBase(this.#flat());
-    }
-    return new ExtensionMap(this.#base, token, value, this.#overflow, inherited);
-  }
-
-  #write(token: AnyExtensionToken, value: unknown): void {
-    this.#flags |= clonesFlag(token);
-    const isSlotUsable = this.#token === NO_TOKEN || this.#token === token;
-    if ((this.#flags & OWNS_BASE) !== 0 || (!isSlotUsable && this.#isOverflowFull())) {
-      this.#ownBase().set(token, value);
+  /** Moves the slot's entry to the overflow, where all children share it, or both to a base once the overflow is full. */
+  static #freeSlot(map: ExtensionMap<never>, maxDepth: number): void {
+    if (map.#token === NO_TOKEN) return;
+    if (depth(map.#overflow) >= maxDepth) {
+      ExtensionMap.#setBase(map, ExtensionMap.#flat(map));
       return;
     }
-    if (!isSlotUsable) this.#overflow = this.#pushed();
-    this.#token = token;
-    this.#value = value;
-    this.#flags &= ~DERIVED;
+    map.#overflow = ExtensionMap.#pushed(map);
+    map.#token = NO_TOKEN;
+    map.#value = undefined;
   }
 
-  #pushed(): Entry {
-    return { token: this.#token, value: this.#value, next: this.#overflow, depth: (this.#overflow?.depth ?? 0) + 1 };
-  }
-
-  #isOverflowFull(): boolean {
-    return this.#overflow !== undefined && this.#overflow.depth >= MAX_OVERFLOW;
-  }
-
-  #setBase(base: ReadonlyMap<AnyExtensionToken, unknown>): void {
-    this.#base = base;
-    this.#token = NO_TOKEN;
-    this.#value = undefined;
-    this.#overflow = undefined;
-  }
-
-  #ownBase(): Map<AnyExtensionToken, unknown> {
-    if ((this.#flags & OWNS_BASE) === 0) {
-      this.#setBase(new Map(this.#flat()));
-      this.#flags = (this.#flags | OWNS_BASE) & ~DERIVED;
+  static #write(map: ExtensionMap<never>, token: AnyExtensionToken, value: unknown): void {
+    map.#flags |= clonesFlag(token);
+    const isSlotUsable = map.#token === NO_TOKEN || map.#token === token;
+    if ((map.#flags & OWNS_BASE) !== 0 || (!isSlotUsable && depth(map.#overflow) >= MAX_WRITTEN)) {
+      ExtensionMap.#ownBase(map).set(token, value);
+      return;
     }
-    return writable(this.#base);
+    if (!isSlotUsable) map.#overflow = ExtensionMap.#pushed(map);
+    map.#token = token;
+    map.#value = value;
+  }
+
+  static #pushed(map: ExtensionMap<never>): Entry {
+    // A token written before every call replaces its entry instead of piling up.
+    const next = map.#overflow?.token === map.#token ? map.#overflow.next : map.#overflow;
+    return { token: map.#token, value: map.#value, next, depth: depth(next) + 1 };
+  }
+
+  static #setBase(map: ExtensionMap<never>, base: ReadonlyMap<AnyExtensionToken, unknown>): void {
+    map.#base = base;
+    map.#token = NO_TOKEN;
+    map.#value = undefined;
+    map.#overflow = undefined;
+  }
+
+  static #ownBase(map: ExtensionMap<never>): Map<AnyExtensionToken, unknown> {
+    if ((map.#flags & OWNS_BASE) === 0) {
+      ExtensionMap.#setBase(map, new Map(ExtensionMap.#flat(map)));
+      map.#flags |= OWNS_BASE;
+    }
+    return writable(map.#base);
   }
 
   /** All entries in one Map, oldest first: the base itself where nothing lies above it. */
-  #flat(): ReadonlyMap<AnyExtensionToken, unknown> {
-    if (this.#token === NO_TOKEN) return this.#base;
-    const above = [{ token: this.#token, value: this.#value }];
-    for (let entry = this.#overflow; entry !== undefined; entry = entry.next) above.push(entry);
-    const flat = new Map(this.#base);
+  static #flat(map: ExtensionMap<never>): ReadonlyMap<AnyExtensionToken, unknown> {
+    const above = map.#token === NO_TOKEN ? [] : [{ token: map.#token, value: map.#value }];
+    for (let entry = map.#overflow; entry !== undefined; entry = entry.next) above.push(entry);
+    if (above.length === 0) return map.#base;
+    const flat = new Map(map.#base);
     for (const { token, value } of above.reverse()) flat.set(token, value);
     return flat;
   }
 
-  #assertWritable(operation: string): void {
-    if ((this.#flags & READ_ONLY) === 0) return;
+  static #assertWritable(map: ExtensionMap<never>, operation: string): void {
+    if ((map.#flags & READ_ONLY) === 0) return;
     throw new ToolCallExtensionsError(
       "read-only",
       `${operation}() on a snapshot: what a tool receives cannot be changed; clone() or with() gives a fresh map`,
@@ -280,6 +265,23 @@ export class ExtensionMap<in Has extends string = never> implements ToolCallExte
 
 export function isExtensionMap(value: unknown): value is ToolCallExtensions<string> {
   return typeof value === "object" && value !== null && BRAND in value;
+}
+
+/** What `get` gives where it found nothing or a stored `undefined`. */
+function getAbsent<Value>(
+  extensions: ToolCallExtensions<never>,
+  token: ExtensionToken<string, Value>,
+): Value | undefined {
+  return extensions.has(token) || token.default === undefined ? undefined : token.default();
+}
+
+function requireAbsent<Value>(extensions: ToolCallExtensions<never>, token: ExtensionToken<string, Value>): Value {
+  if (extensions.has(token) || token.default !== undefined) return typed(token, undefined);
+  throw missingExtension([token], extensions.tokens());
+}
+
+function depth(overflow: Entry | undefined): number {
+  return overflow === undefined ? 0 : overflow.depth;
 }
 
 function clonesFlag(token: AnyExtensionToken): number {

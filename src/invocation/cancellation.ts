@@ -7,7 +7,8 @@
  */
 export class Cancellation {
   #parent: Cancellation | undefined;
-  readonly #children = new Set<Cancellation>();
+  /** Made with the first child: most calls make none, and a set is half of what a node allocates. */
+  #children: Set<Cancellation> | undefined;
   #controller: AbortController | undefined;
   #onAbort: ((reason: unknown) => void) | undefined;
   #followed: AbortSignal | undefined;
@@ -33,8 +34,7 @@ export class Cancellation {
   /** Made by the parent, because the parent may be of another copy of the package. */
   child(): Cancellation {
     const child = new Cancellation();
-    child.#parent = this;
-    this.#children.add(child);
+    this.#adopt(child);
     if (this.#isAborted) child.abort(this.#reason);
     return child;
   }
@@ -56,13 +56,15 @@ export class Cancellation {
     this.#isAborted = true;
     this.#reason = reason;
     // Children first, so that the calls have ended when whoever waits for this node hears of it.
-    for (const child of this.#children) child.abort(reason);
+    this.abortChildren(() => reason);
     this.#controller?.abort(reason);
     this.#onAbort?.(reason);
   }
 
-  /** Aborts what is still open below this node, and not the node itself. */
-  abortChildren(reason: unknown): void {
+  /** Aborts what is still open below this node, and not the node itself. An error that nobody needs is not made. */
+  abortChildren(makeReason: () => unknown): void {
+    if (this.#children === undefined || this.#children.size === 0) return;
+    const reason = makeReason();
     for (const child of this.#children) child.abort(reason);
   }
 
@@ -74,24 +76,30 @@ export class Cancellation {
    * Waits for the work, or rejects with the abort's reason as soon as it comes: work that ignores its signal cannot hold
    * the run up, and what it still does afterwards is ignored.
    */
-  race<Value>(work: PromiseLike<Value>): Promise<Value> {
+  race<Value>(work: Value | PromiseLike<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       this.#onAbort = reject;
       if (this.#isAborted) reject(this.#reason);
-      work.then(resolve, reject);
+      Promise.resolve(work).then(resolve, reject);
     });
   }
 
   /** Takes this node out of the tree. What is still open below it, such as a call nobody waited for, moves up. */
   dispose(): void {
-    for (const child of this.#children) {
-      child.#parent = this.#parent;
-      if (this.#parent !== undefined) this.#parent.#children.add(child);
+    for (const child of this.#children ?? []) {
+      child.#parent = undefined;
+      if (this.#parent !== undefined) this.#parent.#adopt(child);
     }
-    this.#children.clear();
-    if (this.#parent !== undefined) this.#parent.#children.delete(this);
+    this.#children = undefined;
+    if (this.#parent !== undefined) this.#parent.#children?.delete(this);
     if (this.#followed !== undefined) relays.get(this.#followed)?.remove(this);
     this.#onAbort = undefined;
+  }
+
+  #adopt(child: Cancellation): void {
+    child.#parent = this;
+    this.#children ??= new Set();
+    this.#children.add(child);
   }
 }
 

@@ -93,9 +93,6 @@ export interface InvocationScope {
   nestedCalls: number;
 }
 
-const NEXT: unique symbol = Symbol.for("tool-call-extensions/next-attempt");
-const SCOPE: unique symbol = Symbol.for("tool-call-extensions/invocation-scope");
-
 export class Invocation implements ToolInvocationContext {
   readonly toolCallId: string;
   readonly providerToolCallId: string | undefined;
@@ -110,22 +107,6 @@ export class Invocation implements ToolInvocationContext {
   readonly #scope: InvocationScope;
   readonly #fields: InvocationFields;
   #invocationKey: string | undefined;
-
-  static {
-    Object.defineProperties(Invocation.prototype, {
-      [SCOPE]: {
-        get(this: Invocation) {
-          return this.#scope;
-        },
-      },
-      [NEXT]: {
-        // Calls made inside are counted anew, so that they get the ids they had in the attempt before.
-        value(this: Invocation) {
-          return new Invocation({ ...this.#fields, attempt: this.attempt + 1 }, { ...this.#scope, nestedCalls: 0 });
-        },
-      },
-    });
-  }
 
   constructor(fields: InvocationFields, scope: InvocationScope) {
     this.toolCallId = fields.toolCallId;
@@ -163,6 +144,15 @@ export class Invocation implements ToolInvocationContext {
   get signal(): AbortSignal {
     return this.#scope.cancellation.signal;
   }
+
+  get "~scope"(): InvocationScope {
+    return this.#scope;
+  }
+
+  /** Calls made inside are counted anew, so that they get the ids they had in the attempt before. */
+  "~next"(): ToolInvocationContext {
+    return new Invocation({ ...this.#fields, attempt: this.attempt + 1 }, { ...this.#scope, nestedCalls: 0 });
+  }
 }
 
 /**
@@ -171,11 +161,11 @@ export class Invocation implements ToolInvocationContext {
  * The cast is the boundary: only dispatch makes invocations, and it knows which scope it gave them.
  */
 export function scopeOf<Scope extends InvocationScope>(invocation: ToolInvocationContext): Scope | undefined {
-  return (invocation as { readonly [SCOPE]?: Scope } & ToolInvocationContext)[SCOPE];
+  return (invocation as { readonly "~scope"?: Scope } & ToolInvocationContext)["~scope"];
 }
 
 /** Makes the invocation of the call's next attempt: the same call, under the same id and key. */
 export function nextAttempt(invocation: ToolInvocationContext): ToolInvocationContext {
-  const make = (invocation as { readonly [NEXT]?: () => ToolInvocationContext } & ToolInvocationContext)[NEXT];
+  const make = (invocation as { readonly "~next"?: () => ToolInvocationContext } & ToolInvocationContext)["~next"];
   return make === undefined ? invocation : make.call(invocation);
 }

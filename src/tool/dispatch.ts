@@ -10,7 +10,7 @@ import {
   scopeOf,
   ToolInvocationContext,
 } from "../invocation/invocation-context.ts";
-import { validateInput } from "./input-schema.ts";
+import { type Validation, validateInput } from "./input-schema.ts";
 import type { ToolCall, ToolHandler, ToolMiddleware } from "./middleware.ts";
 import { enterTool, type Tool } from "./tool.ts";
 import type { ToolEvent } from "./tool-events.ts";
@@ -40,8 +40,11 @@ export interface CallScope extends InvocationScope {
 /** What the outer run keeps of a sub-agent's run. */
 export interface InnerRunPort {
   /** The latest state, from which the inner run goes on when its call is entered again. */
-  readonly state: object | undefined;
-  save(state: object): Promise<void>;
+  state(): object | undefined;
+  /** Takes the way to write the latest state down: it is seldom asked for, and costs as much as the run is long. */
+  keep(state: () => object): void;
+  /** Waits until the outer run is saved with what was kept. */
+  save(): Promise<void>;
 }
 
 interface CallProgress {
@@ -57,18 +60,20 @@ export const OUTSIDE_A_RUN: RunScope = {
   withEmit: (emit) => ({ ...OUTSIDE_A_RUN, emit }),
 };
 
+/** What may be called, and how. */
+export interface DispatchTarget {
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** The middleware around {@link performCall}. */
+  readonly handler: ToolHandler;
+}
+
 export interface DispatchRequest {
-  readonly tool: Tool | undefined;
-  /** Named to the model when `tool` is undefined. */
-  readonly availableTools: Iterable<string>;
   readonly input: unknown;
   readonly extensions: ToolCallExtensions<string>;
   readonly call: InvocationFields;
   readonly run: RunScope;
   /** This call's own; disposed when the call has ended. */
   readonly cancellation: Cancellation;
-  /** The middleware around {@link performCall}. */
-  readonly handler: ToolHandler;
   readonly innerRun?: InnerRunPort | undefined;
   /** What was decided about the call before it could run; the tool is then not entered. */
   readonly verdict?: ToolOutcome | undefined;
@@ -80,9 +85,8 @@ export interface DispatchRequest {
  * The invocation is bound last, so that no caller can spoof it, and before the needs are checked, so that every event
  * has it.
  */
-export async function dispatch(request: DispatchRequest): Promise<ToolOutcome> {
-  const { cancellation, run } = request;
-  const { innerRun, call } = request;
+export async function dispatch(target: DispatchTarget, request: DispatchRequest): Promise<ToolOutcome> {
+  const { cancellation, run, innerRun, call } = request;
   const progress: Partial<CallProgress> = { isOpen: true };
   const scope = { run, cancellation, nestedCalls: 0, innerRun, progress };
   const invocation = new Invocation(call, scope);
@@ -91,7 +95,7 @@ export async function dispatch(request: DispatchRequest): Promise<ToolOutcome> {
   run.emit?.(requested(request.input, invocation, extensions));
   let outcome: ToolOutcome;
   try {
-    outcome = assertOutcome(await cancellation.race(perform(request, extensions, invocation)));
+    outcome = assertOutcome(await cancellation.race(perform(target, request, { extensions, invocation })));
   } catch (error) {
     outcome = toFailure(error, invocation, cancellation);
   }
@@ -101,26 +105,33 @@ export async function dispatch(request: DispatchRequest): Promise<ToolOutcome> {
   return outcome;
 }
 
-async function perform(
-  request: DispatchRequest,
-  extensions: ToolCallExtensions<string>,
-  invocation: ToolInvocationContext,
-): Promise<ToolOutcome> {
-  const { tool, cancellation } = request;
+/** Not `async`: a promise, and the turns of the queue that it takes, are a good part of what a call costs. */
+function perform(
+  { tools, handler }: DispatchTarget,
+  { cancellation, verdict, input }: DispatchRequest,
+  bound: Pick<ToolCall, "extensions" | "invocation">,
+): ToolOutcome | Promise<ToolOutcome> {
   cancellation.throwIfAborted();
-  if (request.verdict !== undefined) return request.verdict;
-  if (tool === undefined) return unknownTool(invocation.toolName, request.availableTools);
-  const lack = missingOutcome(tool, extensions);
+  if (verdict !== undefined) return verdict;
+  const tool = tools.get(bound.invocation.toolName);
+  if (tool === undefined) return unknownTool(bound.invocation.toolName, tools.keys());
+  const lack = missingOutcome(tool, bound.extensions);
   if (lack !== undefined) return lack;
-  const pending = validateInput(tool.input, request.input);
-  const validation = pending instanceof Promise ? await pending : pending;
-  cancellation.throwIfAborted();
-  if (validation.issues !== undefined) return invalidInput(tool.name, validation.issues);
-  return request.handler({ tool, input: validation.value, extensions, invocation });
+  const enter = (validation: Validation<unknown>): ToolOutcome | Promise<ToolOutcome> => {
+    cancellation.throwIfAborted();
+    if (validation.issues !== undefined) return invalidInput(tool.name, validation.issues);
+    return handler({ tool, input: validation.value, extensions: bound.extensions, invocation: bound.invocation });
+  };
+  const validation = validateInput(tool.input, input);
+  return validation instanceof Promise ? validation.then(enter) : enter(validation);
 }
 
 /** The innermost handler: enters the tool with the invocation as the current one, to the last step of a generator. */
-export async function performCall(call: ToolCall): Promise<ToolOutcome> {
+export function performCall(call: ToolCall): Promise<ToolOutcome> {
+  return runAsCurrent(call.invocation, () => enter(call));
+}
+
+async function enter(call: ToolCall): Promise<ToolOutcome> {
   const { invocation } = call;
   const scope = scopeOf<CallScope>(invocation);
   // A middleware may have handed on another map: what a tool sees is read-only and has the invocation.
@@ -128,21 +139,13 @@ export async function performCall(call: ToolCall): Promise<ToolOutcome> {
   const extensions = isAsBound ? call.extensions : call.extensions["~bind"](ToolInvocationContext, invocation);
   try {
     scope?.cancellation.throwIfAborted();
-    return toOutcome(await runAsCurrent(invocation, () => settle(call, extensions, scope)));
+    // The input was validated by the schema from which the tool's input type was taken. Awaited here, inside the
+    // accessor's scope: a query builder, say, begins to work when it is awaited.
+    const returned: unknown = await enterTool(call.tool, call.input as never, extensions);
+    return toOutcome(isAsyncIterable(returned) ? await drain(returned, invocation, scope) : returned);
   } catch (error) {
     return toFailure(error, invocation, scope?.cancellation);
   }
-}
-
-async function settle(
-  call: ToolCall,
-  extensions: ToolCallExtensions<string>,
-  scope: CallScope | undefined,
-): Promise<unknown> {
-  // The input was validated by the schema from which the tool's input type was taken. Awaited here, inside the accessor's
-  // scope: a query builder, say, begins to work when it is awaited.
-  const returned: unknown = await enterTool(call.tool, call.input as never, extensions);
-  return isAsyncIterable(returned) ? drain(returned, call.invocation, scope) : returned;
 }
 
 /** Each item is progress; the result is the generator's return value or, where it has none, the last item. */

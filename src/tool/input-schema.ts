@@ -21,12 +21,10 @@ export type Validation<Value> =
   | { readonly value: Value; readonly issues?: undefined }
   | { readonly issues: readonly string[] };
 
-const FIXES: ReadonlyMap<string, string> = /* @__PURE__ */ new Map(
-  Object.entries({
-    zod: 'zod/mini schemas carry none: use z.toJSONSchema(schema), or import z from "zod"',
-    valibot: 'wrap it: toStandardJsonSchema(schema) from "@valibot/to-json-schema"',
-  }),
-);
+const FIXES: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
+  ["zod", 'zod/mini schemas carry none: use z.toJSONSchema(schema), or import z from "zod"'],
+  ["valibot", 'wrap it: toStandardJsonSchema(schema) from "@valibot/to-json-schema"'],
+]);
 
 /** Conversion costs more than a call, and a tool is converted where it is defined and in every set that holds it. */
 const converted = new WeakMap<object, JsonSchema>();

@@ -19,9 +19,7 @@ export interface RetryOptions {
 
 /** Tries a failed call again under the same id and key, with the attempt counted up, as its tool allows. */
 export function withRetries(perform: ToolHandler): ToolHandler {
-  return async (call) => {
-    const { retries } = call.tool;
-    if (retries === undefined) return perform(call);
+  const performOften = async (call: ToolCall, retries: number | RetryOptions): Promise<ToolOutcome> => {
     // Each attempt gets the arguments as they came, whatever the one before did to its own.
     const input = copyOf(call.input);
     let outcome = await perform(call);
@@ -35,6 +33,7 @@ export function withRetries(perform: ToolHandler): ToolHandler {
     }
     return outcome;
   };
+  return (call) => (call.tool.retries === undefined ? perform(call) : performOften(call, call.tool.retries));
 }
 
 function isWorthRetrying(outcome: ToolOutcome, { isRetryable }: RetryOptions): boolean {

@@ -3,14 +3,9 @@ import { isExtensionMap } from "../extensions/extension-map.ts";
 import type { AnyExtensionToken } from "../extensions/extension-token.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
 import { Cancellation } from "../invocation/cancellation.ts";
-import {
-  type InvocationFields,
-  type RemoteCall,
-  scopeOf,
-  ToolInvocationContext,
-} from "../invocation/invocation-context.ts";
-import { derivedRunId, madeId, randomRunId } from "../invocation/tool-call-id.ts";
+import { scopeOf, ToolInvocationContext } from "../invocation/invocation-context.ts";
 import { type ApprovalQuestion, approvalRequired, checkApproval } from "./approval.ts";
+import { checkCallOptions, identify, type ToolSetCallOptions } from "./call-options.ts";
 import {
   type CallScope,
   type DispatchRequest,
@@ -20,13 +15,11 @@ import {
   type RunScope,
 } from "./dispatch.ts";
 import { makeEmit } from "./emit.ts";
-import { type HostCall, identifyHostCall } from "./host-call.ts";
 import { type JsonSchema, toObjectSchema } from "./input-schema.ts";
 import { composeMiddleware, type ToolHandler, type ToolMiddleware } from "./middleware.ts";
 import type { MissingToolExtension } from "./needs.ts";
 import { withRetries } from "./retry.ts";
 import { assertTool, type Tool } from "./tool.ts";
-import type { ToolEvent } from "./tool-events.ts";
 import type { ToolOutcome } from "./tool-result.ts";
 
 /** What a model is told of a tool. */
@@ -41,21 +34,14 @@ export interface ToolSetOptions {
   readonly middleware?: readonly ToolMiddleware[] | undefined;
 }
 
-export interface ToolSetCallOptions {
-  /** Identifies the call; made where it is left out. */
-  readonly toolCallId?: string | undefined;
-  /** Gives the call an invocation key; inside another call, that call's key is taken where this is left out. */
-  readonly sessionKey?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** The identity that another process gave the call, for who serves tools to it; the invocation is then `isRemote`. */
-  readonly remote?: RemoteCall | undefined;
-  /** Hears of this call and of the calls made inside it; what it throws goes to the console and no further. */
-  readonly listener?: ((event: ToolEvent) => void) | undefined;
-  /** For adapters: the call's place in another framework's loop. */
-  readonly host?: HostCall | undefined;
-}
-
 type CallByName = (name: string, input: unknown, options?: ToolSetCallOptions) => Promise<ToolOutcome>;
+
+type CallWithMap = (
+  name: string,
+  input: unknown,
+  extensions: ToolCallExtensions<never>,
+  options?: ToolSetCallOptions,
+) => Promise<ToolOutcome>;
 
 /**
  * Holds tools by name and calls them. Called from inside a tool with that tool's extensions, it makes a nested call whose
@@ -125,44 +111,49 @@ export class ToolSet<Needs extends string = never> {
     return this.#call(name, input, extensions, options);
   }
 
-  /** Completes a request for {@link dispatch}: the tool by its name, and the middleware of the run around this set's. */
-  "~dispatch"(request: Omit<DispatchRequest, "tool" | "availableTools" | "handler">): Promise<ToolOutcome> {
+  /** Dispatches to the tool of this name, with the middleware of the run around this set's. */
+  "~dispatch"(request: DispatchRequest): Promise<ToolOutcome> {
     const { middleware } = request.run;
-    return dispatch({
-      ...request,
-      tool: this.#tools.get(request.call.toolName),
-      availableTools: this.#tools.keys(),
-      handler: middleware.length === 0 ? this.#handler : composeMiddleware(middleware, this.#handler),
-    });
+    const handler = middleware.length === 0 ? this.#handler : composeMiddleware(middleware, this.#handler);
+    return dispatch({ tools: this.#tools, handler }, request);
   }
 
-  async #call(
+  /** Rejects for a bad argument, without the promise that `async` would cost every call. */
+  #call(...call: Parameters<CallWithMap>): Promise<ToolOutcome> {
+    try {
+      return this.#begin(...call);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #begin(
     name: string,
     input: unknown,
     extensions: ToolCallExtensions<never>,
     options: ToolSetCallOptions = {},
   ): Promise<ToolOutcome> {
-    if (!isExtensionMap(extensions))
+    if (!isExtensionMap(extensions)) {
       throw invalidArgument("the extensions of a call", extensions, "a ToolCallExtensions");
+    }
     checkCallOptions(options);
     const parent = extensions.get(ToolInvocationContext);
     const outer = parent && scopeOf<CallScope>(parent);
-    const cancellation = (outer?.cancellation.child() ?? new Cancellation()).follow(options.signal);
     const call = identify(name, options, parent, outer);
+    const cancellation = (outer?.cancellation.child() ?? new Cancellation()).follow(options.signal);
     const run = withListener(outer?.run ?? OUTSIDE_A_RUN, options.listener);
     const request = { input, extensions, call, run, cancellation };
-    const work = options.host?.isApproved ? this["~dispatch"](request) : this.#dispatchApproved(request);
+    const isAsked = this.#tools.get(name)?.needsApproval !== undefined && !options.host?.isApproved;
+    const work = isAsked ? this.#dispatchApproved(request) : this["~dispatch"](request);
     // The run waits for it when it ends, also where its outer call did not.
     run.track?.(work);
     return work;
   }
 
-  async #dispatchApproved(request: Omit<DispatchRequest, "tool" | "availableTools" | "handler">): Promise<ToolOutcome> {
-    const tool = this.#tools.get(request.call.toolName);
-    if (tool?.needsApproval === undefined) return this["~dispatch"](request);
+  async #dispatchApproved(request: DispatchRequest): Promise<ToolOutcome> {
     // Taken before the question is awaited: what the caller inserts from now on is not the call's.
     const extensions = request.extensions.snapshot();
-    const verdict = await refusal({ ...request, tool, extensions });
+    const verdict = await refusal({ ...request, tool: this.#tools.get(request.call.toolName), extensions });
     return this["~dispatch"]({ ...request, extensions, verdict });
   }
 
@@ -176,58 +167,8 @@ export class ToolSet<Needs extends string = never> {
   }
 }
 
-function identify(
-  toolName: string,
-  { toolCallId, sessionKey, remote, host }: ToolSetCallOptions,
-  parent: ToolInvocationContext | undefined,
-  outer: CallScope | undefined,
-): InvocationFields {
-  const named = { providerToolCallId: toolCallId, toolName };
-  return {
-    ...named,
-    sessionKey,
-    agentName: parent?.agentName,
-    index: 0,
-    batchSize: 1,
-    attempt: 1,
-    parent,
-    remote,
-    ...(host === undefined ? identifyNested(toolCallId, remote, parent, outer) : identifyHostCall(host, named, parent)),
-  };
-}
-
-/** Counted within the parent, so that a retry of the parent makes the same nested calls under the same ids. */
-function identifyNested(
-  givenId: string | undefined,
-  remote: RemoteCall | undefined,
-  parent: ToolInvocationContext | undefined,
-  outer: CallScope | undefined,
-): Pick<InvocationFields, "toolCallId" | "runId" | "turn" | "index"> {
-  const index = outer === undefined ? 0 : outer.nestedCalls++;
-  const runId = remoteRunId(remote) ?? parent?.runId ?? randomRunId();
-  const toolCallId = remote?.toolCallId ?? (givenId || madeId(runId, parent?.toolCallId ?? "", String(index)));
-  return { toolCallId, runId, turn: outer === undefined ? 1 : (parent?.turn ?? 1), index };
-}
-
-/** From the key, so that a call sent again makes the same calls under the same ids and keys. */
-function remoteRunId(remote: RemoteCall | undefined): string | undefined {
-  return remote?.invocationKey === undefined ? undefined : derivedRunId("remote", remote.invocationKey);
-}
-
 function withListener(run: RunScope, listener: ToolSetCallOptions["listener"]): RunScope {
   return listener === undefined ? run : run.withEmit(makeEmit([listener], undefined, run.emit));
-}
-
-function checkCallOptions({ sessionKey, remote, listener }: ToolSetCallOptions): void {
-  if (sessionKey === "") throw invalidArgument("the session key", "", "a non-empty string");
-  for (const [field, value] of Object.entries(remote ?? {})) {
-    if (value !== undefined && (typeof value !== "string" || value === "")) {
-      throw invalidArgument(`option remote.${field}`, value, "a non-empty string");
-    }
-  }
-  if (listener !== undefined && typeof listener !== "function") {
-    throw invalidArgument("option listener", listener, "a function");
-  }
 }
 
 export function checkMiddleware(middleware: readonly ToolMiddleware[] = []): readonly ToolMiddleware[] {

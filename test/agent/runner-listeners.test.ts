@@ -163,3 +163,18 @@ describe.each(ways)("a listener in a %s run", (_way, drive) => {
     expect(heard.slice(0, 4)).toEqual(["1 run-started", "2 run-started", "1 turn-started", "2 turn-started"]);
   });
 });
+
+describe("a run without a listener", () => {
+  it("makes no event, as the clock is never read for one", async () => {
+    const now = vi.spyOn(Date, "now");
+    await probingAgent().agent.prompt("x").run();
+    expect(now).not.toHaveBeenCalled();
+    const { agent } = probingAgent();
+    const events: RunEvent[] = [];
+    await agent
+      .prompt("x")
+      .on((event) => events.push(event))
+      .run();
+    expect(now).toHaveBeenCalledTimes(events.length);
+  });
+});

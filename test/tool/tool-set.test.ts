@@ -211,3 +211,10 @@ describe("a call", () => {
     );
   });
 });
+
+it("rejects instead of throwing, whatever is wrong with the arguments of a call", async () => {
+  const set = new ToolSet([]);
+  // @ts-expect-error no options object
+  await expect(set.call("echo", {}, null)).rejects.toThrow(TypeError);
+  await expect(set.call("echo", {}, { sessionKey: "" })).rejects.toThrow("the session key");
+});
