@@ -14,9 +14,10 @@ export interface Import {
 /** The budgets are today's sizes; raise one only with the reason in the commit. */
 export const IMPORTS: readonly Import[] = [
   { name: "map alone", code: 'export { extensionToken, ToolCallExtensions } from "index"', budget: 2_350, goal: 1_500 },
-  { name: "root", code: 'export * from "index"', budget: 17_000, goal: 9_000 },
+  { name: "root", code: 'export * from "index"', budget: 17_600, goal: 9_000 },
   { name: "testing", code: 'export * from "testing"', budget: 3_600 },
-  { name: "mcp", code: 'export * from "mcp"', budget: 4_200 },
+  { name: "mcp", code: 'export * from "mcp"', budget: 11_700 },
+  { name: "ai-sdk", code: 'export * from "ai-sdk"', budget: 8_550 },
   { name: "once", code: 'export * from "once"', budget: 7_250 },
   { name: "postgres", code: 'export * from "postgres"', budget: 3_100 },
 ];
@@ -25,7 +26,7 @@ export const IMPORTS: readonly Import[] = [
 export async function bundledSize({ code }: Import): Promise<number> {
   const { outputFiles } = await build({
     stdin: {
-      contents: code.replace(/"(\w+)"/, '"./$1.js"'),
+      contents: code.replace(/"([\w-]+)"/, '"./$1.js"'),
       resolveDir: fileURLToPath(new URL("../dist", import.meta.url)),
     },
     bundle: true,
@@ -33,7 +34,7 @@ export async function bundledSize({ code }: Import): Promise<number> {
     format: "esm",
     platform: "neutral",
     target: "es2022",
-    external: ["@modelcontextprotocol/sdk", "pg"],
+    external: ["pg"],
     write: false,
   });
   return brotliCompressSync(outputFiles[0]?.contents ?? "").length;
