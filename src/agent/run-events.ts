@@ -63,10 +63,5 @@ export type RunEvent =
   | RunCompletedEvent
   | RunFailedEvent;
 
-type WithoutBase<Event> = Event extends unknown ? Omit<Event, "at" | "runId" | "agentName" | "parent"> : never;
-
-/** An event of the run itself, before the run's identity is put on it. */
-export type RunEventBody = WithoutBase<Exclude<RunEvent, ToolEvent>>;
-
 /** Hears every event as it happens; what it throws is reported to the runner's `onListenerError` and goes no further. */
 export type RunListener = (event: RunEvent) => void;
