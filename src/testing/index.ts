@@ -1,2 +1,3 @@
 export { type RecordedCall, type RecordingTool, type RecordingToolOptions, recordingTool } from "./recording-tool.ts";
 export { type ScriptedModel, type ScriptedTurn, scriptedModel } from "./scripted-model.ts";
+export { toolConformance } from "./tool-conformance.ts";

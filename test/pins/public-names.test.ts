@@ -97,6 +97,7 @@ test("the adapters export exactly these names", () => {
     "ScriptedTurn",
     "recordingTool",
     "scriptedModel",
+    "toolConformance",
   ]);
   expect(namesOf("once/index.ts")).toEqual(["OnceOptions", "OnceStore", "memoryOnceStore", "once"]);
   expect(namesOf("postgres/index.ts")).toEqual([

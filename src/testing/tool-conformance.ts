@@ -1,0 +1,299 @@
+import {
+  currentToolInvocation,
+  defineTool,
+  type ExtensionToken,
+  extensionToken,
+  type Tool,
+  type ToolCall,
+  ToolCallExtensions,
+  type ToolEvent,
+  ToolInvocationContext,
+  type ToolOutcome,
+  ToolSet,
+  toolResult,
+} from "../index.ts";
+import { holds, same, type TestFunction, thrownBy } from "./conformance.ts";
+
+/** What the kit's inner tool does in one case. */
+type Behaviour = (call: Omit<ToolCall, "tool">) => unknown;
+
+/** Makes the tool under test around, or like, the kit's inner tool. */
+type MakeTool = (inner: Tool<never, unknown, never>) => Tool<never> | Promise<Tool<never>>;
+
+const Session: ExtensionToken<"conformance/session", { readonly user: string }> = extensionToken(
+  "conformance/session",
+).of<{ readonly user: string }>();
+const Cost: ExtensionToken<"conformance/cost", number> = extensionToken("conformance/cost").of<number>();
+const INPUT = { text: "hello" };
+
+/** What one case has: the tool under test in a set, and what its inner tool was handed. */
+interface Bench {
+  readonly calls: Omit<ToolCall, "tool">[];
+  readonly events: ToolEvent[];
+  /** Is fulfilled when the inner tool is entered. */
+  readonly entered: Promise<void>;
+  call(options?: {
+    readonly signal?: AbortSignal;
+    readonly user?: typeof USER;
+    readonly toolCallId?: string;
+  }): Promise<ToolOutcome>;
+}
+
+async function bench(makeTool: MakeTool, behave: Behaviour): Promise<Bench> {
+  const calls: Omit<ToolCall, "tool">[] = [];
+  let enter = (): void => undefined;
+  const entered = new Promise<void>((resolve) => {
+    enter = resolve;
+  });
+  const inner = defineTool({
+    name: "conformance_inner",
+    input: { type: "object", properties: { text: { type: "string" } } },
+    call: (): unknown => {
+      throw new Error("the plain call was taken, though the tool has callWithExtensions");
+    },
+    callWithExtensions: (input, extensions): unknown => {
+      const call = { input, extensions: dynamic(extensions), invocation: extensions.require(ToolInvocationContext) };
+      calls.push(call);
+      enter();
+      return behave(call);
+    },
+  });
+  const tool = await makeTool(inner);
+  const tools = new ToolSet([tool]);
+  const events: ToolEvent[] = [];
+  return {
+    calls,
+    events,
+    entered,
+    call: ({ signal, user = USER, toolCallId = "toolu_conformance" } = {}) => {
+      const extensions = new ToolCallExtensions<string>().with(Session, user);
+      const listener = (event: ToolEvent): number => events.push(event);
+      return tools.callWithExtensions(tool.name, INPUT, extensions, { signal, toolCallId, sessionKey: "s", listener });
+    },
+  };
+}
+
+const USER = { user: "kim" };
+
+/** The kit's tools have their needs in the map of each case. */
+function withoutNeeds(tool: Tool<never>): Tool<never, unknown, never> {
+  return tool as Tool<never, unknown, never>;
+}
+
+/** The kit reads tokens of its own, and is told by name when one is absent. */
+function dynamic(extensions: ToolCallExtensions<never>): ToolCallExtensions<string> {
+  return extensions as ToolCallExtensions<string>;
+}
+
+/**
+ * Proves of a kind of tool what every tool promises: a wrapper, an adapter of another framework's tools, a class of one's
+ * own. `makeTool` makes one around the inner tool that it is given, and changes neither input nor output.
+ *
+ * @example
+ * ```ts
+ * import { wrapTool } from "tool-call-extensions";
+ * import { toolConformance } from "tool-call-extensions/testing";
+ *
+ * const failures: unknown[] = [];
+ * const cases: Promise<void>[] = [];
+ * toolConformance({
+ *   // `test` of vitest, node:test or jest; here one that runs at once.
+ *   test: (title, run) => cases.push(run().catch((error) => void failures.push([title, error]))),
+ *   makeTool: (inner) => wrapTool(inner, { callWithExtensions: (input, extensions, next) => next(input, extensions) }),
+ * });
+ * await Promise.all(cases);
+ * if (cases.length < 10 || failures.length > 0) throw new Error(JSON.stringify(failures));
+ * ```
+ */
+export function toolConformance({
+  test,
+  makeTool,
+}: {
+  readonly test: TestFunction;
+  readonly makeTool: MakeTool;
+}): void {
+  const check: Check = (title, behave, run) => {
+    test(title, async () => run(await bench(makeTool, behave)));
+  };
+  arrival(check);
+  results(check);
+  endings(check);
+  test("keeps what the tool declares", async () => {
+    const rules = { requires: [Session], needsApproval: true, idempotent: true, retries: 2 };
+    const inner = defineTool({ name: "inner", input: {}, ...rules, callWithExtensions: () => "x" });
+    const tool = await makeTool(withoutNeeds(inner));
+    holds(tool.requires?.some((token) => token.id === Session.id) === true, "a token that the tool requires is gone");
+    same(tool.needsApproval === undefined, false, "needsApproval is gone");
+    same(tool.idempotent, true, "idempotent");
+    holds(tool.retries !== undefined, "retries are gone");
+  });
+}
+
+type Check = (title: string, behave: Behaviour, run: (bench: Bench) => Promise<void>) => void;
+
+function arrival(check: Check): void {
+  check(
+    "hands the extensions on, by identity, and never enters by call",
+    () => "x",
+    async ({ call, calls }) => {
+      same((await call()).status, "completed", "the outcome");
+      same(calls.length, 1, "how often the tool was entered");
+      same(calls[0]?.extensions.get(Session), USER, "the value of a token");
+    },
+  );
+  check(
+    "hands the input on",
+    () => "x",
+    async ({ call, calls }) => {
+      await call();
+      same(Object(calls[0]?.input).text, INPUT.text, "the input");
+    },
+  );
+  check(
+    "has the call's own invocation, which cannot be changed",
+    ({ extensions }) => thrownBy(() => extensions.insert(Cost, 1)),
+    async ({ call, calls }) => {
+      const outcome = await call();
+      const invocation = calls[0]?.invocation;
+      same(invocation?.toolCallId, "toolu_conformance", "the call id");
+      holds(invocation?.invocationKey?.startsWith("ik1_") === true, "the invocation has no key");
+      holds(
+        Object.isFrozen(invocation) && calls[0]?.extensions.isReadOnly === true,
+        "the invocation or its map is writable",
+      );
+      holds(outcome.status === "completed" && Object(outcome.output).code === "read-only", "insert() did not throw");
+    },
+  );
+  check(
+    "is the current invocation while it runs, and only then",
+    async ({ invocation }) => {
+      await null;
+      const current = currentToolInvocation();
+      return current === undefined || current === invocation;
+    },
+    async ({ call }) => {
+      const outcome = await call();
+      holds(outcome.status === "completed" && outcome.output === true, "another invocation is the current one");
+      same(currentToolInvocation(), undefined, "the current invocation after the call");
+    },
+  );
+  check(
+    "keeps parallel calls apart",
+    async ({ extensions }) => {
+      await null;
+      return extensions.get(Session);
+    },
+    async ({ call }) => {
+      const users = Array.from({ length: 20 }, (_, index) => ({ user: `u${index}` }));
+      const outcomes = await Promise.all(
+        users.map((user, index) => call({ user, toolCallId: `toolu_parallel${index}x` })),
+      );
+      for (const [index, outcome] of outcomes.entries()) {
+        same(outcome.status === "completed" && outcome.output, users[index], `what call ${index} saw`);
+      }
+    },
+  );
+  check(
+    "is the parent of the calls made inside it",
+    async ({ extensions }) => {
+      const nested = defineTool({
+        name: "nested",
+        input: {},
+        callWithExtensions: (_input, inner) => inner.require(ToolInvocationContext).parent,
+      });
+      return new ToolSet([nested]).callWithExtensions("nested", {}, extensions);
+    },
+    async ({ call, calls }) => {
+      const outcome = await call();
+      const nested = outcome.status === "completed" ? (outcome.output as ToolOutcome) : outcome;
+      same(nested.status === "completed" && nested.output, calls[0]?.invocation, "the parent of the nested call");
+    },
+  );
+}
+
+function results(check: Check): void {
+  for (const [name, output] of Object.entries({
+    undefined: undefined,
+    null: null,
+    "a string": "x",
+    "an object": {},
+    zero: 0,
+  })) {
+    check(
+      `gives ${name} back as it is`,
+      () => output,
+      async ({ call }) => {
+        const outcome = await call();
+        same(outcome.status, "completed", "the outcome");
+        same(outcome.status === "completed" && outcome.output, output, "the output");
+      },
+    );
+  }
+  check(
+    "passes result extensions on",
+    () => toolResult("x", new ToolCallExtensions().with(Cost, 7)),
+    async ({ call }) => {
+      const outcome = await call();
+      same(outcome.status === "completed" && outcome.output, "x", "the output");
+      same(outcome.status === "completed" && outcome.resultExtensions?.get(Cost), 7, "the result extension");
+    },
+  );
+  check(
+    "tells a generator's progress and gives its return value",
+    async function* () {
+      yield "one";
+      yield "two";
+      return "three";
+    },
+    async ({ call, events }) => {
+      const outcome = await call();
+      const told = events.flatMap((event) => (event.type === "tool-progress" ? [event.output] : []));
+      same(told.join(), "one,two", "the progress");
+      same(outcome.status === "completed" && outcome.output, "three", "the output");
+    },
+  );
+}
+
+function endings(check: Check): void {
+  const failure = new Error("conformance");
+  for (const [name, behave] of Object.entries<Behaviour>({
+    throws: () => {
+      throw failure;
+    },
+    rejects: () => Promise.reject(failure),
+    "throws in a generator": async function* () {
+      yield "one";
+      throw failure;
+    },
+  })) {
+    check(`fails with the tool's own error when it ${name}`, behave, async ({ call }) => {
+      const outcome = await call();
+      same(outcome.status === "failed" && outcome.kind, "error", "the kind of failure");
+      same(outcome.status === "failed" && outcome.error, failure, "the error");
+      same(currentToolInvocation(), undefined, "the current invocation after the call");
+    });
+  }
+  check(
+    "hears of an abort, and ends by it also where it does not listen",
+    () => new Promise(() => undefined),
+    async ({ call, calls, entered, events }) => {
+      const controller = new AbortController();
+      const running = call({ signal: controller.signal });
+      // A tool that is never entered ends by itself; one that is never left is what this case is about.
+      await Promise.race([entered, running]);
+      same(calls.length, 1, "how often the tool was entered");
+      const { signal } = calls[0]?.invocation ?? {};
+      const reason = new Error("stop");
+      controller.abort(reason);
+      const outcome = await running;
+      same(signal?.aborted, true, "the signal of the invocation");
+      same(outcome.status === "failed" && outcome.kind, "aborted", "the kind of failure");
+      same(outcome.status === "failed" && outcome.error, reason, "the reason");
+      same(
+        events.filter(({ type }) => type === "tool-completed" || type === "tool-failed").length,
+        1,
+        "the ends of the call",
+      );
+    },
+  );
+}
