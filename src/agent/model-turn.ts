@@ -2,7 +2,7 @@ import { ToolCallExtensionsError } from "../errors.ts";
 import type { Cancellation } from "../invocation/cancellation.ts";
 import type { JsonSchema } from "../tool/input-schema.ts";
 import type { Agent } from "./agent.ts";
-import type { AssistantPart, Message, Model, ModelRequest, ModelResponse } from "./model.ts";
+import type { AssistantPart, Message, Model, ModelRequest, ModelResponse, Usage } from "./model.ts";
 import type { RunState } from "./run-state.ts";
 
 export interface TurnQuestion {
@@ -75,6 +75,16 @@ function checkResponse(response: ModelResponse): ModelResponse {
     }
   }
   return response;
+}
+
+/** What is no number counts for nothing: a provider that counts oddly is no reason to lose a run. */
+export function totalUsage(total: Usage, more: Usage): Usage {
+  const inputTokens = total.inputTokens + countOf(more.inputTokens);
+  return { inputTokens, outputTokens: total.outputTokens + countOf(more.outputTokens) };
+}
+
+function countOf(tokens: unknown): number {
+  return typeof tokens === "number" && Number.isFinite(tokens) ? tokens : 0;
 }
 
 export function tooManyTurns(agentName: string, maxTurns: number, state: RunState): ToolCallExtensionsError {

@@ -13,7 +13,7 @@ import { type AgentRunScope, isAgentRun, toolEventsOnly, withToolEmit } from "./
 import { Checkpoints } from "./checkpoints.ts";
 import { mapBounded } from "./map-bounded.ts";
 import type { AssistantMessage, Message, ModelResponse, Usage } from "./model.ts";
-import { askModel, tooManyTurns } from "./model-turn.ts";
+import { askModel, tooManyTurns, totalUsage } from "./model-turn.ts";
 import type { RequestSettings } from "./prompt-request.ts";
 import type { RunEvent, RunEventBase } from "./run-events.ts";
 import { fieldsOf, isToolCall, type RunIdentity, seenIds, toRunId, toWireIds, withWireIds } from "./run-identity.ts";
@@ -77,8 +77,7 @@ export class Run<Output> implements AgentRunScope {
   }
 
   addUsage(usage: Usage): void {
-    const { inputTokens, outputTokens } = this.#usage;
-    this.#usage = { inputTokens: inputTokens + usage.inputTokens, outputTokens: outputTokens + usage.outputTokens };
+    this.#usage = totalUsage(this.#usage, usage);
     this.#outer?.addUsage(usage);
   }
 
@@ -144,7 +143,7 @@ export class Run<Output> implements AgentRunScope {
       this.#turn += 1;
       this.emit?.({ ...this.#eventBase(), type: "turn-started", turn: this.#turn });
       const response = await this.#ask();
-      if (response.usage !== undefined) this.addUsage(response.usage);
+      if (response.usage) this.addUsage(response.usage);
       const message = this.#takeAnswer(response);
       if (this.#calls.isEmpty) {
         this.emit?.({ ...this.#eventBase(), type: "turn-completed", turn: this.#turn, message });

@@ -186,3 +186,13 @@ describe("a blocking run", () => {
     expect((await new Agent({ name: "a", model }).prompt("x").run()).output).toBe("Hello!");
   });
 });
+
+it.each([null, {}, { inputTokens: Number.NaN, outputTokens: "7" }])(
+  "a usage of %o counts for nothing",
+  async (usage) => {
+    const content = [{ type: "text", text: "done" } as const];
+    const model = { generate: async () => ({ content, usage: usage as never }) };
+    const result = await new Agent({ name: "a", model }).prompt("x").run();
+    expect(result.usage).toEqual({ inputTokens: 0, outputTokens: 0 });
+  },
+);
