@@ -1,7 +1,7 @@
 import { defineTool, type Tool, type ToolCall, type ToolCallExtensions, ToolInvocationContext } from "../index.ts";
 import { callTool, listTools, type McpClient, type McpToolDescription } from "./mcp-client.ts";
 import { type McpResult, toToolResult } from "./mcp-result.ts";
-import { invalidArgument } from "./meta-key.ts";
+import { checkBoolean, invalidArgument } from "./meta-key.ts";
 import { checkOutgoing, type OutgoingMeta, outgoingMeta } from "./outgoing-meta.ts";
 
 /** What of a call goes to the server, how its tools are named, and how they are called. */
@@ -50,7 +50,9 @@ type McpTool = Tool<Record<string, unknown>, unknown, never>;
  * ```
  */
 export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<readonly McpTool[]> {
-  const { timeoutMs = NO_TIMEOUT_MS } = options;
+  const { timeoutMs = NO_TIMEOUT_MS, prefix = "" } = options;
+  if (typeof prefix !== "string") throw invalidArgument("option prefix", prefix, "a string");
+  checkBoolean(options.progress, "progress");
   if (!(timeoutMs > 0 && timeoutMs <= NO_TIMEOUT_MS)) {
     throw invalidArgument("option timeoutMs", timeoutMs, `a number of milliseconds from 1 to ${NO_TIMEOUT_MS}`);
   }

@@ -56,6 +56,10 @@ export function checkFunction(value: unknown, option: string): void {
     throw invalidArgument(`option ${option}`, value, "a function");
 }
 
+export function checkBoolean(value: unknown, option: string): void {
+  if (value !== undefined && typeof value !== "boolean") throw invalidArgument(`option ${option}`, value, "a boolean");
+}
+
 export function invalidArgument(argument: string, value: unknown, expected: string): ToolCallExtensionsError {
   const received = value === null ? "null" : typeof value === "number" ? String(value) : typeof value;
   const message = `${argument} must be ${expected}; received ${received}`;

@@ -8,6 +8,7 @@ import {
 import {
   assertMetaKey,
   assertMetaValue,
+  checkBoolean,
   checkFunction,
   checkTokens,
   INVOCATION_KEY_KEY,
@@ -37,6 +38,7 @@ type MetaValues = Readonly<Record<string, unknown>>;
 /** Checks the options and gives a copy of them: what was checked is what is used. */
 export function checkOutgoing<Options extends OutgoingMeta>(options: Options): Options {
   checkFunction(options.meta, "meta");
+  checkBoolean(options.invocation, "invocation");
   return { ...options, forward: checkTokens(options.forward, "forward") };
 }
 

@@ -118,6 +118,9 @@ describe("options", () => {
     [{ forward: { "com.example/x": "tenant" as never } }, /must be a token with a schema.*; received string/],
     [{ forward: null as never }, /option forward must be an object of tokens by _meta key; received null/],
     [{ meta: "x" as never }, /option meta must be a function; received string/],
+    [{ prefix: 5 as never }, /option prefix must be a string; received 5/],
+    [{ progress: "no" as never }, /option progress must be a boolean; received string/],
+    [{ invocation: 1 as never }, /option invocation must be a boolean; received 1/],
     [{ timeoutMs: 0 }, /option timeoutMs must be a number of milliseconds from 1 to 2147483647; received 0/],
     [{ timeoutMs: Number.NaN }, /received NaN/],
   ])("refuses %o", async (options, message) => {
