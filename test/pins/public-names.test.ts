@@ -95,6 +95,7 @@ test("the adapters export exactly these names", () => {
     "RecordingToolOptions",
     "ScriptedModel",
     "ScriptedTurn",
+    "modelConformance",
     "recordingTool",
     "scriptedModel",
     "toolConformance",
