@@ -85,7 +85,7 @@ export interface DispatchRequest {
  * The invocation is bound last, so that no caller can spoof it, and before the needs are checked, so that every event
  * has it.
  */
-export async function dispatch(target: DispatchTarget, request: DispatchRequest): Promise<ToolOutcome> {
+export function dispatch(target: DispatchTarget, request: DispatchRequest): Promise<ToolOutcome> {
   const { cancellation, run, innerRun, call } = request;
   const progress: Partial<CallProgress> = { isOpen: true };
   const scope = { run, cancellation, nestedCalls: 0, innerRun, progress };
@@ -93,16 +93,23 @@ export async function dispatch(target: DispatchTarget, request: DispatchRequest)
   progress.invocation = invocation;
   const extensions = request.extensions["~bind"](ToolInvocationContext, invocation);
   run.emit?.(requested(request.input, invocation, extensions));
-  let outcome: ToolOutcome;
+  const end = (outcome: ToolOutcome): ToolOutcome => {
+    progress.isOpen = false;
+    cancellation.dispose();
+    if (outcome.status !== "paused") run.emit?.(ended(request.input, progress.invocation ?? invocation, outcome));
+    return outcome;
+  };
+  const fail = (error: unknown): ToolOutcome => end(toFailure(error, invocation, cancellation));
+  let work: ToolOutcome | Promise<ToolOutcome>;
   try {
-    outcome = assertOutcome(await cancellation.race(perform(target, request, { extensions, invocation })));
+    work = perform(target, request, { extensions, invocation });
   } catch (error) {
-    outcome = toFailure(error, invocation, cancellation);
+    work = toFailure(error, invocation, cancellation);
   }
-  progress.isOpen = false;
-  cancellation.dispose();
-  if (outcome.status !== "paused") run.emit?.(ended(request.input, progress.invocation, outcome));
-  return outcome;
+  return cancellation.raceTo(work, {
+    done: (outcome) => (isOutcome(outcome) ? end(outcome) : fail(notAnOutcome(outcome))),
+    failed: fail,
+  });
 }
 
 /** Not `async`: a promise, and the turns of the queue that it takes, are a good part of what a call costs. */
@@ -211,9 +218,12 @@ function progressed(invocation: ToolInvocationContext, item: unknown): ToolEvent
 }
 
 /** Written in JavaScript, a middleware may forget to return. */
-function assertOutcome(outcome: ToolOutcome): ToolOutcome {
-  if (outcome?.status === "completed" || outcome?.status === "failed" || outcome?.status === "paused") return outcome;
-  throw invalidArgument("what a middleware returns", outcome, "a ToolOutcome, such as that of next(call)");
+function isOutcome(outcome: ToolOutcome | undefined): boolean {
+  return outcome?.status === "completed" || outcome?.status === "failed" || outcome?.status === "paused";
+}
+
+function notAnOutcome(received: unknown): ToolCallExtensionsError {
+  return invalidArgument("what a middleware returns", received, "a ToolOutcome, such as that of next(call)");
 }
 
 function requested(input: unknown, invocation: Invocation, extensions: ToolCallExtensions<string>): ToolEvent {
