@@ -21,7 +21,7 @@ import type { RunResult } from "./run-result.ts";
 import { pendingCalls, type RunState } from "./run-state.ts";
 import type { RunnerOptions } from "./runner.ts";
 import { readOutput } from "./structured-output.ts";
-import { type CallRecord, innerRunOf, TurnCalls, textOf } from "./turn-calls.ts";
+import { type CallRecord, RecordedInnerRun, TurnCalls, textOf } from "./turn-calls.ts";
 
 const DEFAULT_CONCURRENCY = 16;
 
@@ -185,7 +185,7 @@ export class Run<Output> implements AgentRunScope {
     const { agent } = this.#settings;
     const questions = this.#calls.prepare(agent.tools, (record) => this.#checkApproval(record));
     if (questions.length > 0) await Promise.all(questions);
-    const started = this.#save();
+    const started = this.save();
     if (started !== undefined) await started;
     const outcomes = await mapBounded(this.#calls.runnable(), this.toolConcurrency, (record) => this.#perform(record));
     this.#cancellation.throwIfAborted();
@@ -197,7 +197,7 @@ export class Run<Output> implements AgentRunScope {
   async #perform(record: CallRecord): Promise<ToolOutcome> {
     const outcome = await this.#dispatch(record);
     this.#calls.settle(record, outcome);
-    const saved = record.status === "done" || !this.#cancellation.isAborted ? this.#save() : undefined;
+    const saved = record.status === "done" || !this.#cancellation.isAborted ? this.save() : undefined;
     if (saved !== undefined) await saved;
     return outcome;
   }
@@ -223,7 +223,7 @@ export class Run<Output> implements AgentRunScope {
       run: this,
       cancellation: this.#cancellation.child(),
       verdict: record.verdict,
-      innerRun: innerRunOf(record, async () => this.#save()),
+      innerRun: new RecordedInnerRun(record, this),
     });
   }
 
@@ -288,7 +288,7 @@ export class Run<Output> implements AgentRunScope {
   }
 
   /** Gives nothing to wait for where nobody saves. */
-  #save(): Promise<void> | undefined {
+  save(): Promise<void> | undefined {
     if (!this.#isOver) this.#settings.innerRun?.keep(this.#stateAsNow());
     return this.isSaved ? this.#checkpoints.save(() => this.#state()) : undefined;
   }

@@ -157,16 +157,28 @@ export class TurnCalls {
   }
 }
 
-/** Keeps the run of a sub-agent in the record of its call. */
-export function innerRunOf(record: CallRecord, save: () => Promise<void>): InnerRunPort {
-  return {
-    state: () => record.run?.(),
-    keep: (state) => {
-      // The port is handed to sub-agents alone, and what they keep is their state.
-      record.run = state as () => RunState;
-    },
-    save,
-  };
+/** Keeps the run of a sub-agent in the record of its call. A class, because every call of a run is given one. */
+export class RecordedInnerRun implements InnerRunPort {
+  readonly #record: CallRecord;
+  readonly #outer: { save(): Promise<void> | undefined };
+
+  constructor(record: CallRecord, outer: { save(): Promise<void> | undefined }) {
+    this.#record = record;
+    this.#outer = outer;
+  }
+
+  state(): object | undefined {
+    return this.#record.run?.();
+  }
+
+  keep(state: () => object): void {
+    // The port is handed to sub-agents alone, and what they keep is their state.
+    this.#record.run = state as () => RunState;
+  }
+
+  async save(): Promise<void> {
+    await this.#outer.save();
+  }
 }
 
 function stateOf(run: RunState | undefined): (() => RunState) | undefined {

@@ -58,7 +58,7 @@ export class Cancellation {
     // Children first, so that the calls have ended when whoever waits for this node hears of it.
     this.abortChildren(() => reason);
     this.#controller?.abort(reason);
-    this.#onAbort?.(reason);
+    if (this.#onAbort !== undefined) later(this.#onAbort, reason);
   }
 
   /** Aborts what is still open below this node, and not the node itself. An error that nobody needs is not made. */
@@ -84,27 +84,22 @@ export class Cancellation {
    * Races in the same way, and resolves with what is made of the first to come, or rejects where that throws. For what
    * every call does: to await {@link race} and go on costs two promises more.
    */
-  raceTo<Value, Result>(work: Value | PromiseLike<Value>, { done, failed }: RaceEnd<Value, Result>): Promise<Result> {
+  raceTo<Value, Result>(work: Value | PromiseLike<Value>, end: RaceEnd<Value, Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       let isOver = false;
-      const finish = <Came>(make: (came: Came) => Result, came: Came): void => {
+      const settle = (makeResult: () => Result): void => {
         if (isOver) return;
         isOver = true;
         try {
-          resolve(this.#isAborted ? failed(this.#reason) : make(came));
+          resolve(this.#isAborted ? end.failed(this.#reason) : makeResult());
         } catch (error) {
           reject(error);
         }
       };
-      // Later, so that whoever aborts does not find the end, and all who hear of it, inside `abort()`.
-      this.#onAbort = (reason) => {
-        Promise.resolve().then(() => finish(failed, reason));
-      };
-      if (this.#isAborted) this.#onAbort(this.#reason);
-      Promise.resolve(work).then(
-        (value) => finish(done, value),
-        (error) => finish(failed, error),
-      );
+      const fail = (error: unknown): void => settle(() => end.failed(error));
+      this.#onAbort = fail;
+      if (this.#isAborted) later(fail, this.#reason);
+      Promise.resolve(work).then((value) => settle(() => end.done(value)), fail);
     });
   }
 
@@ -130,6 +125,11 @@ export class Cancellation {
 interface RaceEnd<Value, Result> {
   readonly done: (value: Value) => Result;
   readonly failed: (error: unknown) => Result;
+}
+
+/** So that whoever aborts does not find the end of a race, and all who hear of it, inside `abort()`. */
+function later(onAbort: (reason: unknown) => void, reason: unknown): void {
+  Promise.resolve().then(() => onAbort(reason));
 }
 
 function rethrow(error: unknown): never {

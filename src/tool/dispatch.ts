@@ -86,30 +86,48 @@ export interface DispatchRequest {
  * has it.
  */
 export function dispatch(target: DispatchTarget, request: DispatchRequest): Promise<ToolOutcome> {
-  const { cancellation, run, innerRun, call } = request;
-  const progress: Partial<CallProgress> = { isOpen: true };
-  const scope = { run, cancellation, nestedCalls: 0, innerRun, progress };
-  const invocation = new Invocation(call, scope);
-  progress.invocation = invocation;
+  const open = new OpenCall(request);
+  const { invocation } = open;
   const extensions = request.extensions["~bind"](ToolInvocationContext, invocation);
-  run.emit?.(requested(request.input, invocation, extensions));
-  const end = (outcome: ToolOutcome): ToolOutcome => {
+  request.run.emit?.(requested(request.input, invocation, extensions));
+  try {
+    return open.cancellation.raceTo(perform(target, request, { extensions, invocation }), open);
+  } catch (error) {
+    return Promise.resolve(open.failed(error));
+  }
+}
+
+/** What one call is from its first event to its last. A class, because closures for the two ends take 300 bytes a call. */
+class OpenCall implements CallScope {
+  readonly run: RunScope;
+  readonly cancellation: Cancellation;
+  readonly innerRun: InnerRunPort | undefined;
+  readonly progress: CallProgress;
+  readonly invocation: Invocation;
+  nestedCalls = 0;
+  readonly #input: unknown;
+
+  constructor({ run, cancellation, innerRun, input, call }: DispatchRequest) {
+    this.run = run;
+    this.cancellation = cancellation;
+    this.innerRun = innerRun;
+    this.#input = input;
+    this.invocation = new Invocation(call, this);
+    this.progress = { isOpen: true, invocation: this.invocation };
+  }
+
+  done(outcome: ToolOutcome): ToolOutcome {
+    if (!isOutcome(outcome)) return this.failed(notAnOutcome(outcome));
+    const { progress, cancellation, run } = this;
     progress.isOpen = false;
     cancellation.dispose();
-    if (outcome.status !== "paused") run.emit?.(ended(request.input, progress.invocation ?? invocation, outcome));
+    if (outcome.status !== "paused") run.emit?.(ended(this.#input, progress.invocation, outcome));
     return outcome;
-  };
-  const fail = (error: unknown): ToolOutcome => end(toFailure(error, invocation, cancellation));
-  let work: ToolOutcome | Promise<ToolOutcome>;
-  try {
-    work = perform(target, request, { extensions, invocation });
-  } catch (error) {
-    work = toFailure(error, invocation, cancellation);
   }
-  return cancellation.raceTo(work, {
-    done: (outcome) => (isOutcome(outcome) ? end(outcome) : fail(notAnOutcome(outcome))),
-    failed: fail,
-  });
+
+  failed(error: unknown): ToolOutcome {
+    return this.done(toFailure(error, this.invocation, this.cancellation));
+  }
 }
 
 /** Not `async`: a promise, and the turns of the queue that it takes, are a good part of what a call costs. */
@@ -192,7 +210,8 @@ function toFailure(
 }
 
 export function missingOutcome(tool: Tool, extensions: ToolCallExtensions<string>): ToolOutcome | undefined {
-  const missing = missingTokens(extensions, tool.requires ?? []);
+  if (tool.requires === undefined) return undefined;
+  const missing = missingTokens(extensions, tool.requires);
   if (missing.length === 0) return undefined;
   const error = missingExtension(missing, extensions.tokens(), ` for tool "${tool.name}"`);
   return { status: "failed", kind: "missing-extension", error };
