@@ -82,7 +82,7 @@ export class Cancellation {
 
   /**
    * Races in the same way, and resolves with what is made of the first to come, or rejects where that throws. For what
-   * every call does: to await {@link race} and go on costs two promises more.
+   * every call does: an async function that awaits {@link race} costs a promise and two turns of the queue more.
    */
   raceTo<Value, Result>(work: Value | PromiseLike<Value>, end: RaceEnd<Value, Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
