@@ -1,3 +1,6 @@
+// Angular compiles what it imports at run time, so its compiler has to be there first.
+import "@angular/compiler";
+import { HttpContext, HttpContextToken } from "@angular/common/http";
 import { type ContextKey, type ContextValues, createContextKey, createContextValues } from "@connectrpc/connect";
 import { createContextKey as createOtelKey, type Context as OtelContext, ROOT_CONTEXT } from "@opentelemetry/api";
 import { Context } from "effect";
@@ -145,6 +148,24 @@ export const connect: Contender<ConnectKey, ContextValues> = mapLike(
     empty: createContextValues,
     build: (keys) => keys.reduce((values, key) => values.set(key, VALUE), createContextValues()),
     bind: (parent, key) => ({ ...parent }).set(key, VALUE),
+  },
+  (child, key) => child.get(key),
+);
+
+type AngularToken = HttpContextToken<object | undefined>;
+
+/** It has no copy of its own, only what one can be made of. */
+export const angular: Contender<AngularToken, HttpContext> = mapLike(
+  {
+    name: "Angular HttpContext",
+    createKey: () => new HttpContextToken<object | undefined>(() => undefined),
+    empty: () => new HttpContext(),
+    build: (keys) => keys.reduce((context, key) => context.set(key, VALUE), new HttpContext()),
+    bind: (parent, key) => {
+      const child = new HttpContext();
+      for (const old of parent.keys()) child.set(old, parent.get(old));
+      return child.set(key, VALUE);
+    },
   },
   (child, key) => child.get(key),
 );

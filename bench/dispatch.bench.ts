@@ -61,6 +61,11 @@ function calling(set: ToolSet, name: string, extensions: ToolCallExtensions<stri
   return () => set.callWithExtensions(name, ARGUMENTS, extensions);
 }
 
+let eventCount = 0;
+const listener = (): void => {
+  eventCount++;
+};
+
 const [none, one, eight] = [mapOf(0), mapOf(1), mapOf(8)];
 const runs = new Map<string, AsyncRun>([
   ["bare", () => bare(ARGUMENTS)],
@@ -70,6 +75,7 @@ const runs = new Map<string, AsyncRun>([
   ["ours, schema, 1 extension", calling(tools, "checked", one)],
   ["ours, schema, 8 extensions", calling(tools, "checked", eight)],
   ["ours, schema, 1 middleware", calling(wrapped, "checked", one)],
+  ["ours, schema, 1 listener", () => tools.callWithExtensions("checked", ARGUMENTS, one, { listener })],
   ["ours, schema, reads the accessor", calling(tools, "reading", one)],
 ]);
 
@@ -84,6 +90,7 @@ function timesWithoutAccessor(): Times {
 }
 
 const times: Times = Object.fromEntries(await timeAsync(runs, ROUNDS, CALLS_PER_ROUND));
+if (eventCount !== 2 * (ROUNDS + 1) * CALLS_PER_ROUND) throw new Error(`${eventCount} events`);
 if (process.env["ACCESSOR"] === "off") {
   console.log(JSON.stringify(times));
 } else {

@@ -50,6 +50,7 @@ const competitors: readonly Competitor[] = [
   compete(contenders.immutable),
   compete(contenders.openTelemetry),
   compete(contenders.connect),
+  compete(contenders.angular),
 ];
 
 function compete<Key, Instance>(contender: Contender<Key, Instance>): Competitor {

@@ -13,8 +13,8 @@ export interface TurnQuestion {
   readonly isStreaming: boolean;
   readonly cancellation: Cancellation;
   readonly onText: ((text: string) => void) | undefined;
-  /** The run before the question. */
-  readonly state: RunState;
+  /** Gives the run before the question, for the error: to write it down each turn costs as much as the turn's calls. */
+  readonly state: () => RunState;
 }
 
 /**
@@ -22,7 +22,7 @@ export interface TurnQuestion {
  *
  * @throws ToolCallExtensionsError `model-failed` with the model's error as `cause`; the abort's reason when it was aborted.
  */
-export async function askModel(agent: Agent<string>, question: TurnQuestion): Promise<ModelResponse> {
+export function askModel(agent: Agent<string>, question: TurnQuestion): Promise<ModelResponse> {
   const { cancellation } = question;
   const modelRequest: ModelRequest = {
     instructions: agent.instructions,
@@ -31,18 +31,19 @@ export async function askModel(agent: Agent<string>, question: TurnQuestion): Pr
     outputSchema: question.outputSchema,
     signal: cancellation.signal,
   };
-  try {
-    return await cancellation.race(answer(agent.model, modelRequest, question));
-  } catch (cause) {
-    cancellation.throwIfAborted();
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ToolCallExtensionsError(
-      "model-failed",
-      `the model of agent "${agent.name}" failed in turn ${question.turn}: ${reason}`,
-      { agentName: agent.name, turn: question.turn, state: question.state },
-      { cause },
-    );
-  }
+  return cancellation.raceTo(answer(agent.model, modelRequest, question), {
+    done: (response) => response,
+    failed: (cause) => {
+      cancellation.throwIfAborted();
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new ToolCallExtensionsError(
+        "model-failed",
+        `the model of agent "${agent.name}" failed in turn ${question.turn}: ${reason}`,
+        { agentName: agent.name, turn: question.turn, state: question.state() },
+        { cause },
+      );
+    },
+  });
 }
 
 async function answer(model: Model, request: ModelRequest, question: TurnQuestion): Promise<ModelResponse> {

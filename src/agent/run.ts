@@ -21,7 +21,7 @@ import type { RunResult } from "./run-result.ts";
 import { pendingCalls, type RunState } from "./run-state.ts";
 import type { RunnerOptions } from "./runner.ts";
 import { readOutput } from "./structured-output.ts";
-import { type CallRecord, innerRunOf, TurnCalls, textOf } from "./turn-calls.ts";
+import { type CallRecord, RecordedInnerRun, TurnCalls, textOf } from "./turn-calls.ts";
 
 const DEFAULT_CONCURRENCY = 16;
 
@@ -156,15 +156,15 @@ export class Run<Output> implements AgentRunScope {
     const { agent, outputSchema } = this.#settings;
     const turn = this.#turn;
     // A run that is resumed from a failure asks this turn's question again.
-    const before = { ...this.#state(), turn: turn - 1 };
+    const stateBefore = this.#stateAsNow();
     return askModel(agent, {
       turn,
-      messages: before.messages,
+      messages: [...this.#messages],
       outputSchema: outputSchema && toJsonSchema(outputSchema, "the output"),
       isStreaming: this.isStreaming,
       cancellation: this.#cancellation,
       onText: this.emit && ((text) => this.emit?.({ ...this.#eventBase(), type: "text-delta", turn, text })),
-      state: before,
+      state: () => ({ ...stateBefore(), turn: turn - 1 }),
     });
   }
 
@@ -182,22 +182,23 @@ export class Run<Output> implements AgentRunScope {
   /** Runs what may run; afterwards each call is done, or waits, or holds a sub-agent that waits. */
   async #performCalls(): Promise<void> {
     const { agent } = this.#settings;
-    await this.#calls.prepare(
-      (name) => agent.tools.get(name),
-      (record) => this.#checkApproval(record),
-    );
-    await this.#save();
-    const outcomes = await mapBounded(this.#calls.runnable(), this.toolConcurrency, async (record) => {
-      const outcome = await this.#dispatch(record);
-      this.#calls.settle(record, outcome);
-      const saved = record.status === "done" || !this.#cancellation.isAborted ? this.#save() : undefined;
-      if (saved !== undefined) await saved;
-      return outcome;
-    });
+    const questions = this.#calls.prepare(agent.tools, (record) => this.#checkApproval(record));
+    if (questions.length > 0) await Promise.all(questions);
+    const started = this.save();
+    if (started !== undefined) await started;
+    const outcomes = await mapBounded(this.#calls.runnable(), this.toolConcurrency, (record) => this.#perform(record));
     this.#cancellation.throwIfAborted();
     for (const outcome of outcomes) {
       if (outcome.status === "failed" && outcome.kind === "missing-extension") throw outcome.error;
     }
+  }
+
+  async #perform(record: CallRecord): Promise<ToolOutcome> {
+    const outcome = await this.#dispatch(record);
+    this.#calls.settle(record, outcome);
+    const saved = record.status === "done" || !this.#cancellation.isAborted ? this.save() : undefined;
+    if (saved !== undefined) await saved;
+    return outcome;
   }
 
   async #checkApproval(record: CallRecord): Promise<ApprovalCheck> {
@@ -221,7 +222,7 @@ export class Run<Output> implements AgentRunScope {
       run: this,
       cancellation: this.#cancellation.child(),
       verdict: record.verdict,
-      innerRun: innerRunOf(record, async () => this.#save()),
+      innerRun: new RecordedInnerRun(record, this),
     });
   }
 
@@ -286,7 +287,7 @@ export class Run<Output> implements AgentRunScope {
   }
 
   /** Gives nothing to wait for where nobody saves. */
-  #save(): Promise<void> | undefined {
+  save(): Promise<void> | undefined {
     if (!this.#isOver) this.#settings.innerRun?.keep(this.#stateAsNow());
     return this.isSaved ? this.#checkpoints.save(() => this.#state()) : undefined;
   }

@@ -76,16 +76,16 @@ export class TurnCalls {
 
   /**
    * Decides of each call whether it runs, waits, or ends without its tool. What runs is marked as started before it is, so
-   * that a state saved in between never says less than what may have happened.
+   * that a state saved in between never says less than what may have happened. Gives the questions still open.
    */
-  async prepare(
-    toolOf: (name: string) => Tool | undefined,
+  prepare(
+    tools: { get(name: string): Tool | undefined },
     checkApproval: (record: CallRecord) => Promise<ApprovalCheck>,
-  ): Promise<void> {
+  ): readonly Promise<void>[] {
     const questions: Promise<void>[] = [];
     for (const record of this.records) {
       const { status, decision, run } = record;
-      const tool = toolOf(record.toolName);
+      const tool = tools.get(record.toolName);
       if (status === "done") continue;
       if (decision?.isApproved === false) record.verdict = rejected(decision.reason);
       else if (status === "started" && run === undefined && tool?.idempotent !== true)
@@ -94,7 +94,7 @@ export class TurnCalls {
         record.status = "started";
       else if (status === "new") questions.push(checkApproval(record).then((found) => this.#take(record, found)));
     }
-    await Promise.all(questions);
+    return questions;
   }
 
   /** A call that ends without its tool is not marked as started: until its end is saved, it has not begun. */
@@ -157,16 +157,28 @@ export class TurnCalls {
   }
 }
 
-/** Keeps the run of a sub-agent in the record of its call. */
-export function innerRunOf(record: CallRecord, save: () => Promise<void>): InnerRunPort {
-  return {
-    state: () => record.run?.(),
-    keep: (state) => {
-      // The port is handed to sub-agents alone, and what they keep is their state.
-      record.run = state as () => RunState;
-    },
-    save,
-  };
+/** Keeps the run of a sub-agent in the record of its call. A class, because every call of a run is given one. */
+export class RecordedInnerRun implements InnerRunPort {
+  readonly #record: CallRecord;
+  readonly #outer: { save(): Promise<void> | undefined };
+
+  constructor(record: CallRecord, outer: { save(): Promise<void> | undefined }) {
+    this.#record = record;
+    this.#outer = outer;
+  }
+
+  state(): object | undefined {
+    return this.#record.run?.();
+  }
+
+  keep(state: () => object): void {
+    // The port is handed to sub-agents alone, and what they keep is their state.
+    this.#record.run = state as () => RunState;
+  }
+
+  async save(): Promise<void> {
+    await this.#outer.save();
+  }
 }
 
 function stateOf(run: RunState | undefined): (() => RunState) | undefined {

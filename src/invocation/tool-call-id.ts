@@ -54,7 +54,6 @@ export function hostCallId(
   return isUsable ? providerToolCallId : madeId(runId, String(turn), toolName, providerToolCallId ?? "");
 }
 
-const HEX = "0123456789abcdef";
 const ID_LENGTH = 9;
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -69,32 +68,41 @@ export function madeId(...place: readonly string[]): string {
 
 /** Makes an id of the same form for a call that nothing else identifies. */
 export function randomCallId(): string {
-  let text = "";
-  for (let index = 0; index < ID_LENGTH; index++) text += toLetter(randomByte());
-  return text;
+  return randomLetters(ID_LENGTH);
 }
 
 function toLetter(byte: number): string {
   return ALPHABET.charAt(byte % ALPHABET.length);
 }
 
-/** Makes the id of a run that nothing else identifies. */
+const RUN_ID_LENGTH = 22;
+
+/** Makes the id of a run that nothing else identifies; 130 bits. */
 export function randomRunId(): string {
-  let text = "run_";
-  for (let index = 0; index < 32; index++) text += HEX.charAt(randomByte() & 15);
-  return text;
+  return `run_${randomLetters(RUN_ID_LENGTH)}`;
 }
 
-let pool: Uint8Array = /* @__PURE__ */ new Uint8Array();
+const LETTER_CODES: Uint8Array = /* @__PURE__ */ Uint8Array.from({ length: 256 }, (_, byte) =>
+  toLetter(byte).charCodeAt(0),
+);
+const decoder: TextDecoder = /* @__PURE__ */ new TextDecoder();
+let pool = "";
 let taken = 0;
 
-/** Drawn in bulk: to ask for 16 bytes costs 5 µs, as much as all the rest of a call. */
-function randomByte(): number {
-  if (taken >= pool.length) {
-    pool = crypto.getRandomValues(new Uint8Array(2_048));
+/**
+ * Drawn in bulk, and as a text: to ask for 16 bytes costs 5 µs, and the two ids of a call by name cost 0.13 µs as pieces of
+ * a text, 0.7 µs and a kilobyte when they are put together letter by letter.
+ */
+function randomLetters(length: number): string {
+  if (taken + length > pool.length) {
+    const bytes = crypto.getRandomValues(new Uint8Array(2_048));
+    for (let index = 0; index < bytes.length; index++) bytes[index] = LETTER_CODES[bytes[index] ?? 0] ?? 0;
+    pool = decoder.decode(bytes);
     taken = 0;
   }
-  return pool[taken++] ?? 0;
+  const start = taken;
+  taken += length;
+  return pool.slice(start, taken);
 }
 
 /** Makes the id of a run from what identifies it: the same on every replay, and of one length at any depth. */

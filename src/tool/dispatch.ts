@@ -85,24 +85,49 @@ export interface DispatchRequest {
  * The invocation is bound last, so that no caller can spoof it, and before the needs are checked, so that every event
  * has it.
  */
-export async function dispatch(target: DispatchTarget, request: DispatchRequest): Promise<ToolOutcome> {
-  const { cancellation, run, innerRun, call } = request;
-  const progress: Partial<CallProgress> = { isOpen: true };
-  const scope = { run, cancellation, nestedCalls: 0, innerRun, progress };
-  const invocation = new Invocation(call, scope);
-  progress.invocation = invocation;
+export function dispatch(target: DispatchTarget, request: DispatchRequest): Promise<ToolOutcome> {
+  const open = new OpenCall(request);
+  const { invocation } = open;
   const extensions = request.extensions["~bind"](ToolInvocationContext, invocation);
-  run.emit?.(requested(request.input, invocation, extensions));
-  let outcome: ToolOutcome;
+  request.run.emit?.(requested(request.input, invocation, extensions));
   try {
-    outcome = assertOutcome(await cancellation.race(perform(target, request, { extensions, invocation })));
+    return open.cancellation.raceTo(perform(target, request, { extensions, invocation }), open);
   } catch (error) {
-    outcome = toFailure(error, invocation, cancellation);
+    return Promise.resolve(open.failed(error));
   }
-  progress.isOpen = false;
-  cancellation.dispose();
-  if (outcome.status !== "paused") run.emit?.(ended(request.input, progress.invocation, outcome));
-  return outcome;
+}
+
+/** What one call is from its first event to its last. A class, because closures for the two ends take 300 bytes a call. */
+class OpenCall implements CallScope {
+  readonly run: RunScope;
+  readonly cancellation: Cancellation;
+  readonly innerRun: InnerRunPort | undefined;
+  readonly progress: CallProgress;
+  readonly invocation: Invocation;
+  nestedCalls = 0;
+  readonly #input: unknown;
+
+  constructor({ run, cancellation, innerRun, input, call }: DispatchRequest) {
+    this.run = run;
+    this.cancellation = cancellation;
+    this.innerRun = innerRun;
+    this.#input = input;
+    this.invocation = new Invocation(call, this);
+    this.progress = { isOpen: true, invocation: this.invocation };
+  }
+
+  done(outcome: ToolOutcome): ToolOutcome {
+    if (!isOutcome(outcome)) return this.failed(notAnOutcome(outcome));
+    const { progress, cancellation, run } = this;
+    progress.isOpen = false;
+    cancellation.dispose();
+    if (outcome.status !== "paused") run.emit?.(ended(this.#input, progress.invocation, outcome));
+    return outcome;
+  }
+
+  failed(error: unknown): ToolOutcome {
+    return this.done(toFailure(error, this.invocation, this.cancellation));
+  }
 }
 
 /** Not `async`: a promise, and the turns of the queue that it takes, are a good part of what a call costs. */
@@ -185,7 +210,8 @@ function toFailure(
 }
 
 export function missingOutcome(tool: Tool, extensions: ToolCallExtensions<string>): ToolOutcome | undefined {
-  const missing = missingTokens(extensions, tool.requires ?? []);
+  if (tool.requires === undefined) return undefined;
+  const missing = missingTokens(extensions, tool.requires);
   if (missing.length === 0) return undefined;
   const error = missingExtension(missing, extensions.tokens(), ` for tool "${tool.name}"`);
   return { status: "failed", kind: "missing-extension", error };
@@ -211,9 +237,12 @@ function progressed(invocation: ToolInvocationContext, item: unknown): ToolEvent
 }
 
 /** Written in JavaScript, a middleware may forget to return. */
-function assertOutcome(outcome: ToolOutcome): ToolOutcome {
-  if (outcome?.status === "completed" || outcome?.status === "failed" || outcome?.status === "paused") return outcome;
-  throw invalidArgument("what a middleware returns", outcome, "a ToolOutcome, such as that of next(call)");
+function isOutcome(outcome: ToolOutcome | undefined): boolean {
+  return outcome?.status === "completed" || outcome?.status === "failed" || outcome?.status === "paused";
+}
+
+function notAnOutcome(received: unknown): ToolCallExtensionsError {
+  return invalidArgument("what a middleware returns", received, "a ToolOutcome, such as that of next(call)");
 }
 
 function requested(input: unknown, invocation: Invocation, extensions: ToolCallExtensions<string>): ToolEvent {

@@ -221,3 +221,44 @@ describe("race", () => {
     await expect(race).rejects.toBe("enough");
   });
 });
+
+describe("raceTo", () => {
+  const ends = { done: (value: string) => `done: ${value}`, failed: (error: unknown) => `failed: ${error}` };
+
+  it("gives what is made of what comes first", async () => {
+    expect(await new Cancellation().raceTo("value", ends)).toBe("done: value");
+    expect(await new Cancellation().raceTo(Promise.reject("down"), ends)).toBe("failed: down");
+  });
+
+  it("makes the end of an abort after the abort", async () => {
+    const root = new Cancellation();
+    const order: string[] = [];
+    const failed = (error: unknown): unknown => order.push(`end: ${error}`);
+    const race = root.raceTo(new Promise<never>(() => {}), { done: (value) => value, failed });
+    root.abort("enough");
+    order.push("abort() is over");
+    await race;
+    expect(order).toEqual(["abort() is over", "end: enough"]);
+  });
+
+  it("makes one end, the abort's, where the work is done in the same moment", async () => {
+    const root = new Cancellation();
+    const made: string[] = [];
+    let finish: (value: string) => void = () => {};
+    const race = root.raceTo(new Promise<string>((resolve) => (finish = resolve)), {
+      done: () => made.push("done"),
+      failed: () => made.push("failed"),
+    });
+    finish("value");
+    root.abort("enough");
+    await race;
+    expect(made).toEqual(["failed"]);
+  });
+
+  it("rejects where an end throws", async () => {
+    const done = (): never => {
+      throw new Error("no end");
+    };
+    await expect(new Cancellation().raceTo("value", { ...ends, done })).rejects.toThrow("no end");
+  });
+});

@@ -251,3 +251,18 @@ describe("an id given to a call of a ToolSet", () => {
     expect(tool.calls[0]?.invocation.toolCallId).toBe(toolCallId);
   });
 });
+
+describe("the ids of a call that nothing identifies", () => {
+  it("are of one form and never the same, also after what was drawn in bulk is used up", async () => {
+    const tool = recordingTool();
+    const tools = new ToolSet([tool]);
+    for (let call = 0; call < 1_000; call++) await tools.call("recording", {});
+    const invocations = tool.calls.map(({ invocation }) => invocation);
+    for (const { runId, toolCallId } of invocations) {
+      expect(runId).toMatch(/^run_[0-9A-Za-z]{22}$/);
+      expect(toolCallId).toMatch(/^[0-9A-Za-z]{9}$/);
+    }
+    expect(new Set(invocations.map(({ runId }) => runId)).size).toBe(1_000);
+    expect(new Set(invocations.map(({ toolCallId }) => toolCallId)).size).toBe(1_000);
+  });
+});

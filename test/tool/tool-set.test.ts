@@ -135,7 +135,7 @@ describe("a call", () => {
       toolName: "ping",
       invocationKey: undefined,
       sessionKey: undefined,
-      runId: expect.stringMatching(/^run_[0-9a-f]{32}$/),
+      runId: expect.stringMatching(/^run_[0-9A-Za-z]{22}$/),
       agentName: undefined,
       turn: 1,
       index: 0,
