@@ -200,7 +200,8 @@ function toResponse(answer: Answered): ModelResponse {
 
 /**
  * Refuses an answer that is not whole. A call's arguments are whole when they are a JSON object, as no beginning of one is
- * one itself; where the provider has finished properly, the loop tells the model what is wrong with them.
+ * one itself; where the provider has finished properly, the loop tells the model what is wrong with them. Empty arguments
+ * of the last call are the exception: a client writes `{}` where a call was cut off before its arguments began.
  */
 function assertWhole(content: readonly Content[], finishReason: FinishReason): void {
   const reason = unify(finishReason);
@@ -208,9 +209,12 @@ function assertWhole(content: readonly Content[], finishReason: FinishReason): v
   const said = `"${raw ?? reason}"`;
   if (reason === "error") throw new Error(`the provider ended its answer with an error (${said})`);
   if (reason === "interrupted") throw new Error(`its answer was cut off (${said})`);
-  const calls = content.filter((part) => part.type === "tool-call");
   if (reason === "stop" || reason === "tool-calls") return;
-  const cut = calls.find(({ input, providerExecuted }) => providerExecuted !== true && !parseObject(input));
+  const calls = content.filter((part) => part.type === "tool-call" && part.providerExecuted !== true);
+  const cut = calls.find(({ input }, index) => {
+    const value = parseObject(input);
+    return value === undefined || (index === calls.length - 1 && Object.keys(value).length === 0);
+  });
   if (cut !== undefined) throw new Error(`its answer was cut off (${said}) in a call of tool "${cut.toolName}"`);
 }
 

@@ -157,6 +157,11 @@ describe("a stream that is not", () => {
       [call("call_abc", ""), finish("length", "max_tokens")],
       /cut off \("max_tokens"\)/,
     ],
+    [
+      "has the last call's arguments made up by a client at the output limit",
+      [whole, call("call_abc", " { } "), finish("length", "max_tokens")],
+      /cut off \("max_tokens"\) in a call/,
+    ],
     ["says that it was interrupted", [whole, finish("interrupted")], /cut off \("interrupted"\)/],
     [
       "ends with an error as its reason",
@@ -226,6 +231,35 @@ describe("on the wire", () => {
       expect(callsOf(seen)).toEqual([]);
     },
   );
+
+  test("a call that Anthropic's limit cut off before its arguments runs neither streamed nor blocking", async () => {
+    const message = {
+      id: "m",
+      type: "message",
+      role: "assistant",
+      model: "m",
+      usage: { input_tokens: 1, output_tokens: 9 },
+    };
+    const block = { type: "tool_use", id: "toolu_0", name: "probe", input: {} };
+    const server = await startProvider([
+      events(
+        { type: "message_start", message: { ...message, content: [], stop_reason: null } },
+        { type: "content_block_start", index: 0, content_block: block },
+        { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: "" } },
+        { type: "content_block_stop", index: 0 },
+        { type: "message_delta", delta: { stop_reason: "max_tokens" }, usage: { output_tokens: 9 } },
+        { type: "message_stop" },
+      ),
+      { json: { ...message, content: [block], stop_reason: "max_tokens" } },
+    ]);
+    const tool = recordingTool({ name: "probe" });
+    const model = fromLanguageModel(createAnthropic({ baseURL: server.url, apiKey: "k" })("claude-sonnet-4-5"));
+    for (const mode of ["streaming", "blocking"] as const) {
+      const run = runInMode(new Agent({ name: "a", model, tools: [tool] }).prompt("Go"), mode);
+      await expect(run).rejects.toThrow(/cut off \("max_tokens"\) in a call of tool "probe"/);
+    }
+    expect(tool.calls).toEqual([]);
+  });
 
   test("Anthropic's pings are no parts, and its error after text is the run's", async () => {
     const server = await startProvider([
