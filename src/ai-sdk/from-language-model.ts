@@ -210,7 +210,9 @@ function assertWhole(content: readonly Content[], finishReason: FinishReason): v
   if (reason === "error") throw new Error(`the provider ended its answer with an error (${said})`);
   if (reason === "interrupted") throw new Error(`its answer was cut off (${said})`);
   if (reason === "stop" || reason === "tool-calls") return;
-  const calls = content.filter((part) => part.type === "tool-call" && part.providerExecuted !== true);
+  const calls = content
+    .filter((part) => part.type === "tool-call")
+    .filter(({ providerExecuted }) => providerExecuted !== true);
   const cut = calls.find(({ input }, index) => {
     const value = parseObject(input);
     return value === undefined || (index === calls.length - 1 && Object.keys(value).length === 0);

@@ -19,9 +19,10 @@ export interface ToolSetCallOptions {
   readonly host?: HostCall | undefined;
 }
 
-export function checkCallOptions({ sessionKey, remote, listener }: ToolSetCallOptions): void {
+export function checkCallOptions({ sessionKey, remote, listener, host }: ToolSetCallOptions): void {
   if (sessionKey === "") throw invalidArgument("the session key", "", "a non-empty string");
   if (remote !== undefined) checkRemote(remote);
+  if (host !== undefined) checkHost(host);
   if (listener !== undefined && typeof listener !== "function") {
     throw invalidArgument("option listener", listener, "a function");
   }
@@ -33,6 +34,18 @@ function checkRemote(remote: RemoteCall): void {
       throw invalidArgument(`option remote.${field}`, value, "a non-empty string");
     }
   }
+}
+
+function checkHost(host: HostCall): void {
+  const { run, turn, earlierCallIds, repeat, isApproved } = Object(host) as Partial<HostCall>;
+  const isCount = (value: unknown, least: number): boolean => Number.isSafeInteger(value) && Number(value) >= least;
+  const isPlace = isTexts(run) && isTexts(earlierCallIds) && isCount(turn, 1) && isCount(repeat, 0);
+  if (isPlace && typeof isApproved === "boolean") return;
+  throw invalidArgument("option host", host, "the call's place: { run, turn, earlierCallIds, repeat, isApproved }");
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 /** Identifies a call that no run made. */
