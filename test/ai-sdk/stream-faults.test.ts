@@ -3,7 +3,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { Agent, type RunEvent } from "tool-call-extensions";
 import { fromLanguageModel, type LanguageModel } from "tool-call-extensions/ai-sdk";
 import { recordingTool } from "tool-call-extensions/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { events, startProvider } from "./provider-server.ts";
 import { callsOf, runInMode, textDeltasOf } from "./run-in-mode.ts";
 import { CALLS, type Part, STOP, USAGE, writtenModel } from "./written-model.ts";
@@ -175,6 +175,40 @@ describe("a stream that is not", () => {
     expect(calls).toEqual([]);
     expect(error).toMatchObject({ code: "model-failed", message: expect.stringMatching(message) });
     expect(seen.at(-1)?.type).toBe("run-failed");
+  });
+
+  test("says nothing of why it ended, under specification 2, is no answer; a blocking one came whole", async () => {
+    const unsaid = { finishReason: "unknown", usage: { inputTokens: 1, outputTokens: 1 } };
+    const { calls, error } = await stream(
+      writtenModel([[...text("Half"), whole, { type: "finish", ...unsaid }]], "v2"),
+    );
+    expect(calls).toEqual([]);
+    expect(error).toMatchObject({ code: "model-failed", message: expect.stringContaining("without a finish reason") });
+    const blocking = writtenModel([{ content: [{ type: "text", text: "Whole" }], ...unsaid }], "v2");
+    const result = await new Agent({ name: "a", model: fromLanguageModel(blocking) }).prompt("Go").run();
+    expect(result.output).toBe("Whole");
+  });
+
+  test.each(["while it is read", "before it came"])("is left when the run is aborted %s", async (when) => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    let isLeft = false;
+    const silent = new ReadableStream<Part>({
+      pull: () => new Promise(() => setTimeout(() => controller.abort(reason), 5)),
+      cancel: () => {
+        isLeft = true;
+      },
+    });
+    const model: LanguageModel = {
+      ...writtenModel([]),
+      doStream: async () => {
+        if (when === "before it came") controller.abort(reason);
+        return { stream: silent };
+      },
+    };
+    const request = new Agent({ name: "a", model: fromLanguageModel(model) }).prompt("Go").signal(controller.signal);
+    await expect(runInMode(request, "streaming")).rejects.toBe(reason);
+    await vi.waitFor(() => expect(isLeft).toBe(true));
   });
 
   test("keeps the provider's error as the cause, and leaves the stream", async () => {
