@@ -77,12 +77,19 @@ export function fromAiSdkSchema(toolName: string, given: unknown): InputSchema {
     "~standard": {
       version: 1,
       vendor: "ai-sdk",
-      validate: async (value) => {
-        const result = await validate(value);
-        return result.success ? { value: result.value } : { issues: [{ message: result.error.message }] };
-      },
+      validate: (value) => validateWith(schema, value),
       jsonSchema: { input: asJsonSchema, output: asJsonSchema },
     },
   };
   return standard;
+}
+
+/** Validates with what the AI SDK takes as a schema; one without a validation takes everything. */
+export async function validateWith(given: unknown, value: unknown): Promise<StandardSchemaV1.Result<unknown>> {
+  if (isStandardSchema(given)) return await given["~standard"].validate(value);
+  const schema: unknown = typeof given === "function" ? given() : given;
+  if (isStandardSchema(schema)) return await schema["~standard"].validate(value);
+  const { validate } = Object(schema) as Partial<AiSdkSchema>;
+  const result = (await validate?.(value)) ?? { success: true, value };
+  return result.success ? { value: result.value } : { issues: [{ message: result.error.message }] };
 }

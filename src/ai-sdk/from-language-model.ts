@@ -1,6 +1,6 @@
 import type { AssistantPart, Message, Model, ModelRequest, ModelResponse } from "../index.ts";
 import { carriedPart, parseObject, toAssistantParts } from "./carried-part.ts";
-import { invalidArgument } from "./invalid-argument.ts";
+import { invalidArgument, kindOf } from "./invalid-argument.ts";
 import type { CallOptions, Content, Finish, FinishReason, LanguageModel, ProviderMetadata } from "./language-model.ts";
 import { readStream } from "./read-stream.ts";
 import { StreamedAnswer } from "./streamed-answer.ts";
@@ -122,12 +122,12 @@ function assertLanguageModel(model: LanguageModel): void {
 
 function assertOptions(options: unknown, version: LanguageModel["specificationVersion"]): void {
   if (typeof options !== "object" || options === null) {
-    throw invalidArgument("the options of the model", options === null ? "null" : typeof options, "an object");
+    throw invalidArgument("the options of the model", kindOf(options), "an object");
   }
   // What JavaScript passes; the tools are checked where they are made into what the model is sent.
   const { onWarning, providerTools } = options as LanguageModelOptions;
   if (onWarning !== undefined && typeof onWarning !== "function") {
-    throw invalidArgument("option onWarning", onWarning === null ? "null" : typeof onWarning, "a function");
+    throw invalidArgument("option onWarning", kindOf(onWarning), "a function");
   }
   for (const [name, tool] of Object.entries(providerTools ?? {})) toProviderTool(name, tool, version);
 }
@@ -163,11 +163,7 @@ function toProviderTool(name: string, tool: object, version: LanguageModel["spec
   if (typeof id === "string" && typeof args === "object") {
     return { type: version === "v2" ? "provider-defined" : "provider", id, name, args };
   }
-  throw invalidArgument(
-    `option providerTools.${name}`,
-    tool === null ? "null" : typeof tool,
-    "a tool that its provider defines",
-  );
+  throw invalidArgument(`option providerTools.${name}`, kindOf(tool), "a tool that its provider defines");
 }
 
 function lastMetadata(messages: readonly Message[]): ProviderMetadata | undefined {

@@ -18,7 +18,7 @@ import {
   type Host,
   nameRun,
 } from "./call-in-loop.ts";
-import { invalidArgument } from "./invalid-argument.ts";
+import { invalidArgument, kindOf } from "./invalid-argument.ts";
 
 /** A tool for the `tools` of `generateText`, `streamText` and agents of `ai` 5, 6 and 7. */
 export interface AiSdkTool {
@@ -56,7 +56,7 @@ export interface AiSdkToolsOptions {
  * A tool that needs approval waits for it in 6 and 7; in 5, which has no approvals, its calls fail. Made inside a tool with
  * that tool's extensions, the calls have it as their parent.
  *
- * @throws ToolCallExtensionsError `missing-extension` when a token is absent that a tool needs.
+ * @throws ToolCallExtensionsError `missing-extension` when a token is absent that a tool needs; `invalid-argument`.
  * @example
  * ```ts
  * import { defineTool, extensionToken, ToolCallExtensions, ToolSet } from "tool-call-extensions";
@@ -90,6 +90,7 @@ export function toAiSdkTools<Needs extends string>(
   extensions: ToolCallExtensions<NoInfer<Needs>> | "from-context",
   options: AiSdkToolsOptions = {},
 ): Readonly<Record<string, AiSdkTool>> {
+  assertArguments(tools, extensions, options);
   const isFromContext = extensions === "from-context";
   const { session } = options;
   assertSession(session);
@@ -111,6 +112,20 @@ export function toAiSdkTools<Needs extends string>(
     ];
   });
   return Object.fromEntries(named);
+}
+
+function assertArguments(tools: unknown, extensions: unknown, options: unknown): void {
+  if (!Array.isArray(Object(tools).definitions)) throw invalidArgument("the tools", kindOf(tools), "a ToolSet");
+  if (extensions !== "from-context" && !ToolCallExtensions.is(extensions)) {
+    throw invalidArgument(
+      "the extensions of these tools",
+      kindOf(extensions),
+      'a ToolCallExtensions or "from-context"',
+    );
+  }
+  if (typeof options !== "object" || options === null) {
+    throw invalidArgument("the options of these tools", kindOf(options), "an object");
+  }
 }
 
 function toTool<Needs extends string>(host: Host<Needs>, tool: Tool, inputSchema: JsonSchema): AiSdkTool {
@@ -191,7 +206,7 @@ function contextSchema<Needs extends string>(tools: ToolSet<Needs>): AiSdkContex
 function checkNeeds<Needs extends string>(tools: ToolSet<Needs>, value: unknown): ToolCallExtensions<Needs> {
   if (!ToolCallExtensions.is(value)) {
     const expected = "a ToolCallExtensions in toolsContext (ai 7) or experimental_context (ai 5 and 6)";
-    throw invalidArgument("the context of these tools", Array.isArray(value) ? "an array" : typeof value, expected);
+    throw invalidArgument("the context of these tools", kindOf(value), expected);
   }
   const [first, ...others] = tools.requires;
   return first === undefined ? value : value.expect(first, ...others);

@@ -14,6 +14,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 
 const Tenant = extensionToken("tenant").of<string>();
+const Other = extensionToken("other").of<string>();
 const Limit = extensionToken("limit").of({ default: () => 10 });
 const extensions = new ToolCallExtensions().with(Tenant, "canary-2d4");
 const options = { toolCallId: "call_abc", messages: [] };
@@ -121,6 +122,27 @@ describe("what is missing", () => {
     expect(validate(extensions)).toEqual({ value: extensions });
     expect(validate({ tenant: "canary" })).toMatchObject({ issues: [{ message: expect.stringContaining("object") }] });
   });
+});
+
+test("one that a tool reads without having required it is named to the caller, without a value", async () => {
+  const late = defineTool({
+    name: "late",
+    input: { type: "object" },
+    callWithExtensions: (_input, seen: ToolCallExtensions<string>) => seen.require(Other),
+  });
+  const tool = only(toAiSdkTools(new ToolSet([late]), extensions));
+  await expect(tool.execute({}, options)).rejects.toThrow(/\[missing-extension\] extension "other" missing/);
+});
+
+test.each<[string, readonly unknown[], RegExp]>([
+  ["no tools", [undefined, extensions], /the tools must be a ToolSet; received undefined/],
+  ["a list of tools", [[], extensions], /the tools must be a ToolSet; received an array/],
+  ["no extensions", [new ToolSet([])], /the extensions of these tools must be a ToolCallExtensions or "from-context"/],
+  ["an object for the extensions", [new ToolSet([]), { tenant: "t-7" }], /received object/],
+  ["null for the options", [new ToolSet([]), extensions, null], /the options of these tools must be an object/],
+])("%s: named at once", (_title, given, message) => {
+  // What JavaScript may pass.
+  expect(() => toAiSdkTools(...(given as Parameters<typeof toAiSdkTools>))).toThrow(message);
 });
 
 describe("a session", () => {
