@@ -128,7 +128,8 @@ test("one that a tool reads without having required it is named to the caller, w
   const late = defineTool({
     name: "late",
     input: { type: "object" },
-    callWithExtensions: (_input, seen: ToolCallExtensions<string>) => seen.require(Other),
+    // What JavaScript may read.
+    callWithExtensions: (_input, seen) => (seen as ToolCallExtensions<never>).require(Other as never),
   });
   const tool = only(toAiSdkTools(new ToolSet([late]), extensions));
   await expect(tool.execute({}, options)).rejects.toThrow(/\[missing-extension\] extension "other" missing/);

@@ -14,7 +14,7 @@ import {
 import { fromAiSdkTool } from "tool-call-extensions/ai-sdk";
 import { scriptedModel } from "tool-call-extensions/testing";
 import ts from "typescript";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { AiHost, HostRun } from "./ai-host.ts";
 import { ApiKey, leaky, lookupTool, payTool, type SeenCall } from "./shop.ts";
 
@@ -288,6 +288,25 @@ describe.each([5, 6, 7])("ai %i", (major) => {
         signal: controller.signal,
       })
       .catch(() => undefined);
+    expect(aborted).toEqual([true]);
+  });
+
+  it("an abort ends a sub-agent's loop, which asks its model no more", async () => {
+    const host = await load();
+    const controller = new AbortController();
+    const aborted: unknown[] = [];
+    const prompts: object[] = [];
+    const inner = new ToolSet([waiting(aborted, () => controller.abort(new Error("enough")))]);
+    const ask = host.subAgent("ask", [[call("call_inner", "wait", {})], "Lost."], inner, [], prompts);
+    await host
+      .generate({
+        script: [[call("call_outer", "ask", { prompt: "Where?" })], "?"],
+        tools: new ToolSet([ask]),
+        extensions: new ToolCallExtensions(),
+        signal: controller.signal,
+      })
+      .catch(() => undefined);
+    await vi.waitFor(() => expect(prompts).toHaveLength(1));
     expect(aborted).toEqual([true]);
   });
 
