@@ -30,7 +30,7 @@ export interface Host<Needs extends string> {
 interface HostRequest {
   readonly name: string;
   readonly input: unknown;
-  readonly options: Omit<ExecuteOptions, "abortSignal"> & Pick<ExecuteOptions, "abortSignal">;
+  readonly options: ExecuteOptions;
   /** Whether the call begins now; a question about it does not make the next one another. */
   readonly isBegun: boolean;
 }
@@ -83,7 +83,7 @@ export function nameRun<Needs extends string>(
   return run;
 }
 
-/** What a session function throws may hold a value of the map, and the AI SDK would show it to the model. */
+/** What a session's function throws may hold a value of the map, and the AI SDK would show it to the model. */
 function sessionOf<Needs extends string>(
   { session }: Host<Needs>,
   name: string,

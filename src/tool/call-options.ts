@@ -38,10 +38,10 @@ function checkRemote(remote: RemoteCall): void {
 
 function checkHost(host: HostCall): void {
   const { run, turn, earlierCallIds, repeat, isApproved } = Object(host) as Partial<HostCall>;
-  const isCount = (value: unknown, least: number): boolean => Number.isSafeInteger(value) && Number(value) >= least;
-  const isPlace = isTexts(run) && isTexts(earlierCallIds) && isCount(turn, 1) && isCount(repeat, 0);
-  if (isPlace && typeof isApproved === "boolean") return;
-  throw invalidArgument("option host", host, "the call's place: { run, turn, earlierCallIds, repeat, isApproved }");
+  const isCounted =
+    Number.isSafeInteger(turn) && Number.isSafeInteger(repeat) && Number(turn) > 0 && Number(repeat) >= 0;
+  if (isCounted && isTexts(run) && isTexts(earlierCallIds) && typeof isApproved === "boolean") return;
+  throw invalidArgument("option host", host, "{ run, turn, earlierCallIds, repeat, isApproved }");
 }
 
 function isTexts(value: unknown): boolean {
