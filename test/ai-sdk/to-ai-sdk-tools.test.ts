@@ -294,6 +294,29 @@ describe("the place in the conversation", () => {
     expect(new Set(await ids())).toEqual(new Set(first));
   });
 
+  test("loops inside one call are numbered as they are made, in whatever order they come to their calls", async () => {
+    const runIdsOf = async (order: readonly number[]): Promise<readonly unknown[]> => {
+      const tool = recordingTool();
+      const outer = defineTool({
+        name: "outer",
+        input: { type: "object" },
+        callWithExtensions: async (_input, seen) => {
+          const loops = [0, 1].map(() => only(toAiSdkTools(new ToolSet([tool]), seen)));
+          for (const index of order)
+            await loops[index]?.execute({}, { toolCallId: `call_x${index}`, messages: [user] });
+        },
+      });
+      await new ToolSet([outer]).call("outer", {}, { toolCallId: "call_out", remote: { invocationKey: "ik1_a" } });
+      const sorted = tool.calls
+        .map(({ invocation }) => invocation)
+        .sort((a, b) => a.toolCallId.localeCompare(b.toolCallId));
+      return sorted.map(({ runId }) => runId);
+    };
+    const made = await runIdsOf([0, 1]);
+    expect(new Set(made).size).toBe(2);
+    expect(await runIdsOf([1, 0])).toEqual(made);
+  });
+
   test("without a session the requests' maps tell the runs of one set of tools apart", async () => {
     const tool = recordingTool();
     const tools = toAiSdkTools(new ToolSet([tool]), "from-context");
