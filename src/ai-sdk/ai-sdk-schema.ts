@@ -21,7 +21,7 @@ interface AiSdkSchema {
  */
 export function toAiSdkSchema(toolName: string, schema: InputSchema, jsonSchema: JsonSchema): () => never {
   const validate = async (value: unknown): Promise<Validated> => {
-    const { issues } = await validateWith(schema, value);
+    const issues = await issuesOf(schema, value);
     if (issues === undefined) return { success: true, value };
     const lines = issues.map(({ path = [], message }) => [...path.map(keyOf), message].join(": "));
     const error = new ToolError(`The arguments for tool "${toolName}" are not valid: ${lines.join("; ")}`);
@@ -36,14 +36,17 @@ function keyOf(segment: PropertyKey | StandardSchemaV1.PathSegment): string {
   return String(typeof segment === "object" ? segment.key : segment);
 }
 
-interface AnyResult {
-  readonly value?: unknown;
-  readonly issues?: readonly StandardSchemaV1.Issue[] | undefined;
-}
-
-/** Of a raw JSON Schema only that the input is an object is checked, and that by dispatch. */
-export async function validateWith(schema: InputSchema, value: unknown): Promise<AnyResult> {
-  return isStandardSchema(schema) ? await schema["~standard"].validate(value) : { value };
+/**
+ * Of a raw JSON Schema only that the input is an object is checked, and that by dispatch. Dispatch also hears of a
+ * validation that fails, whose error may hold a secret: the AI SDK would send it to the model.
+ */
+async function issuesOf(schema: InputSchema, value: unknown): Promise<readonly StandardSchemaV1.Issue[] | undefined> {
+  if (!isStandardSchema(schema)) return undefined;
+  try {
+    return (await schema["~standard"].validate(value)).issues;
+  } catch {
+    return undefined;
+  }
 }
 
 function isStandardSchema(schema: unknown): schema is StandardSchemaV1 {
@@ -74,12 +77,19 @@ export function fromAiSdkSchema(toolName: string, given: unknown): InputSchema {
     "~standard": {
       version: 1,
       vendor: "ai-sdk",
-      validate: async (value) => {
-        const result = await validate(value);
-        return result.success ? { value: result.value } : { issues: [{ message: result.error.message }] };
-      },
+      validate: (value) => validateWith(schema, value),
       jsonSchema: { input: asJsonSchema, output: asJsonSchema },
     },
   };
   return standard;
+}
+
+/** Validates with what the AI SDK takes as a schema; one without a validation takes everything. */
+export async function validateWith(given: unknown, value: unknown): Promise<StandardSchemaV1.Result<unknown>> {
+  if (isStandardSchema(given)) return await given["~standard"].validate(value);
+  const schema: unknown = typeof given === "function" ? given() : given;
+  if (isStandardSchema(schema)) return await schema["~standard"].validate(value);
+  const { validate } = Object(schema) as Partial<AiSdkSchema>;
+  const result = (await validate?.(value)) ?? { success: true, value };
+  return result.success ? { value: result.value } : { issues: [{ message: result.error.message }] };
 }

@@ -6,7 +6,7 @@ import {
   type ToolCallExtensionsError,
   ToolInvocationContext,
 } from "../index.ts";
-import { fromAiSdkSchema } from "./ai-sdk-schema.ts";
+import { fromAiSdkSchema, validateWith } from "./ai-sdk-schema.ts";
 import { invalidArgument } from "./invalid-argument.ts";
 
 /** A tool of the AI SDK, as far as it is read: what `tool({ … })` gives in 5, 6 and 7. */
@@ -16,6 +16,8 @@ interface AnyAiSdkTool {
   readonly execute?: unknown;
   readonly needsApproval?: unknown;
   readonly toModelOutput?: unknown;
+  /** Of 7: what the tool's context has to be. */
+  readonly contextSchema?: unknown;
 }
 
 type Execute = (input: unknown, options: object) => unknown;
@@ -34,8 +36,8 @@ export interface FromAiSdkToolOptions<Needs extends string> {
  * Makes a tool of one of the AI SDK's. It is handed the call's id and signal; no messages, which a tool of an agent does not
  * see. Where it yields preliminary results, they are progress, and the last one is the result.
  *
- * @throws ToolCallExtensionsError `invalid-argument` for a tool that has no `execute`, or a `toModelOutput` that the options
- * do not stand in for; `unsupported-schema`.
+ * @throws ToolCallExtensionsError `invalid-argument` for a tool that has no `execute`, a description that is made of a context, or
+ * a `toModelOutput` that the options do not stand in for; `unsupported-schema`.
  * @example
  * ```ts
  * import { extensionToken, ToolCallExtensions, ToolSet } from "tool-call-extensions";
@@ -71,9 +73,17 @@ export function fromAiSdkTool<Needs extends string = never>(
       "left out, or stood in for by option toModelOutput: the versions of the AI SDK call it differently";
     throw unusable(name, "toModelOutput", tool.toModelOutput, expected);
   }
-  const toOptions = (extensions: ToolCallExtensions<Needs | "tool-invocation">): object => {
+  if (description !== undefined && typeof description !== "string") {
+    throw unusable(
+      name,
+      "description",
+      description,
+      "a text, as an agent describes its tools before there is a context",
+    );
+  }
+  const toOptions = async (extensions: ToolCallExtensions<Needs | "tool-invocation">): Promise<object> => {
     const { toolCallId, signal: abortSignal } = extensions.require(ToolInvocationContext);
-    const made = context(extensions);
+    const made = await checkContext(name, tool.contextSchema, context(extensions));
     return { toolCallId, messages: [], abortSignal, experimental_context: made, context: made };
   };
   // What `tool()` was given for its own input and context; the input has been validated by the tool's schema.
@@ -81,19 +91,27 @@ export function fromAiSdkTool<Needs extends string = never>(
   const asks = typeof needsApproval === "function" ? (needsApproval.bind(tool) as Asks) : undefined;
   return defineTool({
     name,
-    description: typeof description === "string" ? description : undefined,
+    description,
     input: fromAiSdkSchema(name, inputSchema),
     requires,
-    needsApproval: asks ? (input, extensions) => asks(input, toOptions(extensions)) : needsApproval === true,
-    callWithExtensions: (input, extensions) => {
-      const returned = run(input, toOptions(extensions));
-      return toModelOutput === undefined ? returned : mapOutput(returned, toModelOutput);
+    needsApproval: asks
+      ? async (input, extensions) => asks(input, await toOptions(extensions))
+      : needsApproval === true,
+    callWithExtensions: async (input, extensions) => {
+      const returned = await run(input, await toOptions(extensions));
+      if (toModelOutput === undefined) return returned;
+      return isAsyncIterable(returned) ? mapItems(returned, toModelOutput) : toModelOutput(returned);
     },
   });
 }
 
-function mapOutput(returned: unknown, toModelOutput: (output: unknown) => unknown): unknown {
-  return isAsyncIterable(returned) ? mapItems(returned, toModelOutput) : Promise.resolve(returned).then(toModelOutput);
+/** As the AI SDK does it: a tool that is given another context than it declares would run without what it needs. */
+async function checkContext(name: string, schema: unknown, context: unknown): Promise<unknown> {
+  if (schema === undefined) return context;
+  const result = await validateWith(schema, context);
+  if (result.issues === undefined) return result.value;
+  const expected = `what its contextSchema takes (${result.issues.map(({ message }) => message).join("; ")}), by option context`;
+  throw unusable(name, "the context", context, expected);
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

@@ -1,17 +1,11 @@
 import type { AssistantPart, Message, Model, ModelRequest, ModelResponse } from "../index.ts";
 import { carriedPart, parseObject, toAssistantParts } from "./carried-part.ts";
-import { invalidArgument } from "./invalid-argument.ts";
-import type {
-  CallOptions,
-  Content,
-  Finish,
-  FinishReason,
-  LanguageModel,
-  ProviderMetadata,
-  Warning,
-} from "./language-model.ts";
+import { invalidArgument, kindOf } from "./invalid-argument.ts";
+import type { CallOptions, Content, Finish, FinishReason, LanguageModel, ProviderMetadata } from "./language-model.ts";
+import { readStream } from "./read-stream.ts";
 import { StreamedAnswer } from "./streamed-answer.ts";
 import { toPrompt } from "./to-prompt.ts";
+import { warner } from "./warner.ts";
 
 /** Options by the provider's name: `{ openai: { store: false } }`. */
 type ProviderOptions = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -65,7 +59,7 @@ export interface LanguageModelOptions {
  * What a provider adds to its parts (reasoning, signatures, ids) stays in the conversation, also in a saved one, and goes
  * back untouched. An answer that was cut off fails the turn instead of running half a call.
  *
- * @throws ToolCallExtensionsError `invalid-argument` for anything that is not such a model.
+ * @throws ToolCallExtensionsError `invalid-argument` for anything that is not such a model, and for options that are none.
  * @example
  * ```ts
  * import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
@@ -85,6 +79,7 @@ export interface LanguageModelOptions {
  */
 export function fromLanguageModel(model: LanguageModel, options: LanguageModelOptions = {}): Required<Model> {
   assertLanguageModel(model);
+  assertOptions(options, model.specificationVersion);
   const warn = warner(model, options.onWarning);
   const toOptions = (request: ModelRequest): CallOptions => toCallOptions(request, model, options);
   return {
@@ -102,7 +97,7 @@ export function fromLanguageModel(model: LanguageModel, options: LanguageModelOp
       for (let pauses = 0; ; pauses++) {
         const { stream } = await model.doStream(toOptions(continued(request, response)));
         const answer = new StreamedAnswer();
-        for await (const part of iterate(stream)) {
+        for await (const part of readStream(stream, request.signal)) {
           answer.add(part);
           if (part.type === "stream-start") warn(part.warnings);
           else if (part.type === "text-delta" && part.delta !== "") yield { type: "text-delta", text: part.delta };
@@ -123,6 +118,18 @@ function assertLanguageModel(model: LanguageModel): void {
   const kind = typeof model === "string" ? "a string" : typeof model;
   const received = specificationVersion === undefined ? kind : `specification ${String(specificationVersion)}`;
   throw invalidArgument("the model", received, expected);
+}
+
+function assertOptions(options: unknown, version: LanguageModel["specificationVersion"]): void {
+  if (typeof options !== "object" || options === null) {
+    throw invalidArgument("the options of the model", kindOf(options), "an object");
+  }
+  // What JavaScript passes; the tools are checked where they are made into what the model is sent.
+  const { onWarning, providerTools } = options as LanguageModelOptions;
+  if (onWarning !== undefined && typeof onWarning !== "function") {
+    throw invalidArgument("option onWarning", kindOf(onWarning), "a function");
+  }
+  for (const [name, tool] of Object.entries(providerTools ?? {})) toProviderTool(name, tool, version);
 }
 
 function toCallOptions(request: ModelRequest, model: LanguageModel, options: LanguageModelOptions): CallOptions {
@@ -152,11 +159,11 @@ function toFunctionTool(
 
 /** The AI SDK's own type does not tell a provider's tool from any other. */
 function toProviderTool(name: string, tool: object, version: LanguageModel["specificationVersion"]): object {
-  const { id, args } = tool as { readonly id?: unknown; readonly args?: unknown };
+  const { id, args } = Object(tool) as { readonly id?: unknown; readonly args?: unknown };
   if (typeof id === "string" && typeof args === "object") {
     return { type: version === "v2" ? "provider-defined" : "provider", id, name, args };
   }
-  throw invalidArgument(`option providerTools.${name}`, typeof tool, "a tool that its provider defines");
+  throw invalidArgument(`option providerTools.${name}`, kindOf(tool), "a tool that its provider defines");
 }
 
 function lastMetadata(messages: readonly Message[]): ProviderMetadata | undefined {
@@ -165,21 +172,6 @@ function lastMetadata(messages: readonly Message[]): ProviderMetadata | undefine
   if (note?.type !== "provider") return undefined;
   const carried = carriedPart(note);
   return carried.type === "response" ? carried.providerMetadata : undefined;
-}
-
-/** A reader instead of `for await`, which Safari's streams lack. Cancels a stream that is left early. */
-async function* iterate<Part>(stream: ReadableStream<Part>): AsyncGenerator<Part, void> {
-  const reader = stream.getReader();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    // Not awaited, and its failure dropped: the stream is left because of something that is reported already.
-    reader.cancel().catch(() => undefined);
-  }
 }
 
 type Answered = Finish & { readonly content: readonly Content[] };
@@ -200,7 +192,8 @@ function toResponse(answer: Answered): ModelResponse {
 
 /**
  * Refuses an answer that is not whole. A call's arguments are whole when they are a JSON object, as no beginning of one is
- * one itself; where the provider has finished properly, the loop tells the model what is wrong with them.
+ * one itself; where the provider has finished properly, the loop tells the model what is wrong with them. Empty arguments
+ * of the last call are the exception: a client writes `{}` where a call was cut off before its arguments began.
  */
 function assertWhole(content: readonly Content[], finishReason: FinishReason): void {
   const reason = unify(finishReason);
@@ -208,9 +201,14 @@ function assertWhole(content: readonly Content[], finishReason: FinishReason): v
   const said = `"${raw ?? reason}"`;
   if (reason === "error") throw new Error(`the provider ended its answer with an error (${said})`);
   if (reason === "interrupted") throw new Error(`its answer was cut off (${said})`);
-  const calls = content.filter((part) => part.type === "tool-call");
   if (reason === "stop" || reason === "tool-calls") return;
-  const cut = calls.find(({ input, providerExecuted }) => providerExecuted !== true && !parseObject(input));
+  const calls = content
+    .filter((part) => part.type === "tool-call")
+    .filter(({ providerExecuted }) => providerExecuted !== true);
+  const cut = calls.find(({ input }, index) => {
+    const value = parseObject(input);
+    return value === undefined || (index === calls.length - 1 && Object.keys(value).length === 0);
+  });
   if (cut !== undefined) throw new Error(`its answer was cut off (${said}) in a call of tool "${cut.toolName}"`);
 }
 
@@ -260,21 +258,4 @@ function unify(finishReason: FinishReason): string {
 function toCount(tokens: Finish["usage"]["inputTokens"]): number | undefined {
   const count = typeof tokens === "object" ? tokens.total : tokens;
   return typeof count === "number" && count >= 0 ? count : undefined;
-}
-
-function warner(
-  { provider, modelId }: LanguageModel,
-  onWarning: ((warning: string) => void) | undefined,
-): (warnings: readonly Warning[] | undefined) => void {
-  const shown = new Set<string>();
-  const show = (text: string): void => {
-    if (!shown.has(text)) console.warn(`tool-call-extensions: ${provider} ${modelId}: ${text}`);
-    shown.add(text);
-  };
-  return (warnings = []) => {
-    for (const { type, feature, setting, tool, details, message } of warnings) {
-      const what = feature ?? tool?.name ?? setting;
-      (onWarning ?? show)([type, what, details, message].filter((piece) => piece !== undefined).join(": "));
-    }
-  };
 }

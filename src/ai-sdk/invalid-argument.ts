@@ -5,3 +5,8 @@ export function invalidArgument(argument: string, received: string, expected: st
   const message = `${argument} must be ${expected}; received ${received}`;
   return new ToolCallExtensionsError("invalid-argument", message, { argument, received, expected });
 }
+
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "an array" : typeof value;
+}

@@ -1,4 +1,4 @@
-import type { Content, Finish, ProviderMetadata, StreamPart } from "./language-model.ts";
+import type { Content, Finish, FinishReason, ProviderMetadata, StreamPart } from "./language-model.ts";
 
 interface OpenBlock {
   readonly type: "text" | "reasoning";
@@ -58,8 +58,7 @@ export class StreamedAnswer {
     if (begunTool !== undefined) throw new Error(`its stream ended in the middle of a call of tool "${begunTool}"`);
     if (this.#finish === undefined) throw new Error("its stream ended before the provider had finished");
     const { finishReason } = this.#finish;
-    // From specification 3 on, this is what a client makes of a stream in which the provider never said why it ended.
-    if (typeof finishReason === "object" && finishReason.unified === "other" && finishReason.raw === undefined) {
+    if (isUnsaid(finishReason)) {
       throw new Error("its stream ended without a finish reason, so the answer may have been cut off");
     }
     return { ...this.#finish, content: this.#content };
@@ -78,6 +77,14 @@ export class StreamedAnswer {
     block.text += delta;
     Object.assign(block, rest, providerMetadata && { providerMetadata });
   }
+}
+
+/**
+ * Tells what a client makes of a stream in which the provider never said why it ended. A blocking answer without a reason
+ * is let pass: it came whole, or the client could not have read it.
+ */
+function isUnsaid(reason: FinishReason): boolean {
+  return typeof reason === "string" ? reason === "unknown" : reason.unified === "other" && reason.raw === undefined;
 }
 
 function textOf(error: unknown): string {

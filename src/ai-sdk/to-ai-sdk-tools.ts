@@ -4,23 +4,21 @@ import {
   outcomeText,
   type Tool,
   ToolCallExtensions,
+  ToolCallExtensionsError,
   ToolError,
-  ToolInvocationContext,
   type ToolOutcome,
   type ToolSet,
 } from "../index.ts";
-import { toAiSdkSchema, validateWith } from "./ai-sdk-schema.ts";
-import { invalidArgument } from "./invalid-argument.ts";
-import { placeInConversation } from "./place-in-conversation.ts";
-
-/** What the AI SDK hands a tool with its input: `experimental_context` in 5 and 6, `context` in 7. */
-interface ExecuteOptions {
-  readonly toolCallId: string;
-  readonly messages: readonly unknown[];
-  readonly abortSignal?: AbortSignal | undefined;
-  readonly experimental_context?: unknown;
-  readonly context?: unknown;
-}
+import { toAiSdkSchema } from "./ai-sdk-schema.ts";
+import {
+  assertSession,
+  callInLoop,
+  type ExecuteOptions,
+  type GivenSession,
+  type Host,
+  nameRun,
+} from "./call-in-loop.ts";
+import { invalidArgument, kindOf } from "./invalid-argument.ts";
 
 /** A tool for the `tools` of `generateText`, `streamText` and agents of `ai` 5, 6 and 7. */
 export interface AiSdkTool {
@@ -41,18 +39,13 @@ export interface AiSdkContextTool<Needs extends string> extends AiSdkTool {
   readonly contextSchema: StandardSchemaV1<unknown, ToolCallExtensions<Needs>>;
 }
 
-interface Session {
-  readonly key: string;
-  readonly turnId?: string | undefined;
-}
-
 /** What the calls belong to. */
 export interface AiSdkToolsOptions {
   /**
    * Gives the calls invocation keys, as `.session(key, { turnId })` of a prompt does. A function reads it from the
    * extensions, where the tools outlive a request.
    */
-  readonly session?: Session | ((extensions: ToolCallExtensions) => Session | undefined) | undefined;
+  readonly session?: GivenSession;
 }
 
 /**
@@ -63,7 +56,7 @@ export interface AiSdkToolsOptions {
  * A tool that needs approval waits for it in 6 and 7; in 5, which has no approvals, its calls fail. Made inside a tool with
  * that tool's extensions, the calls have it as their parent.
  *
- * @throws ToolCallExtensionsError `missing-extension` when a token is absent that a tool needs.
+ * @throws ToolCallExtensionsError `missing-extension` when a token is absent that a tool needs; `invalid-argument`.
  * @example
  * ```ts
  * import { defineTool, extensionToken, ToolCallExtensions, ToolSet } from "tool-call-extensions";
@@ -97,15 +90,20 @@ export function toAiSdkTools<Needs extends string>(
   extensions: ToolCallExtensions<NoInfer<Needs>> | "from-context",
   options: AiSdkToolsOptions = {},
 ): Readonly<Record<string, AiSdkTool>> {
+  assertArguments(tools, extensions, options);
   const isFromContext = extensions === "from-context";
+  const { session } = options;
+  assertSession(session);
   // A later change to the caller's map is not seen, as in a run.
   const given = isFromContext ? undefined : checkNeeds(tools, extensions.snapshot());
   const host: Host<Needs> = {
     tools,
-    session: options.session,
-    unnamedRuns: new WeakMap(),
+    session,
+    runs: new WeakMap(),
     extensionsOf: ({ context, experimental_context }) => given ?? checkNeeds(tools, context ?? experimental_context),
   };
+  // Now, as a call that is entered again makes its loops in the same order, but may not get to their calls in it.
+  if (given !== undefined) nameRun(host, given, session !== undefined);
   const named = tools.definitions.flatMap(({ name, inputSchema }): [string, AiSdkTool][] => {
     const tool = tools.get(name);
     if (tool === undefined) return [];
@@ -116,12 +114,18 @@ export function toAiSdkTools<Needs extends string>(
   return Object.fromEntries(named);
 }
 
-interface Host<Needs extends string> {
-  readonly tools: ToolSet<Needs>;
-  readonly session: AiSdkToolsOptions["session"];
-  /** Where no session identifies the run, the request's map does: tools that outlive a request see one for each. */
-  readonly unnamedRuns: WeakMap<object, string>;
-  extensionsOf(options: Partial<ExecuteOptions>): ToolCallExtensions<Needs>;
+function assertArguments(tools: unknown, extensions: unknown, options: unknown): void {
+  if (!Array.isArray(Object(tools).definitions)) throw invalidArgument("the tools", kindOf(tools), "a ToolSet");
+  if (extensions !== "from-context" && !ToolCallExtensions.is(extensions)) {
+    throw invalidArgument(
+      "the extensions of these tools",
+      kindOf(extensions),
+      'a ToolCallExtensions or "from-context"',
+    );
+  }
+  if (typeof options !== "object" || options === null) {
+    throw invalidArgument("the options of these tools", kindOf(options), "an object");
+  }
 }
 
 function toTool<Needs extends string>(host: Host<Needs>, tool: Tool, inputSchema: JsonSchema): AiSdkTool {
@@ -129,7 +133,8 @@ function toTool<Needs extends string>(host: Host<Needs>, tool: Tool, inputSchema
   return {
     ...(description !== undefined && { description }),
     ...(needsApproval !== undefined && {
-      needsApproval: async (input, options) => asks(tool, input, host.extensionsOf(options)),
+      needsApproval:
+        typeof needsApproval === "boolean" ? needsApproval : (input, options) => asks(host, name, input, options),
     }),
     inputSchema: toAiSdkSchema(name, schema, inputSchema),
     execute: (input, options) => execute(host, name, input, options),
@@ -142,33 +147,9 @@ async function execute<Needs extends string>(
   input: unknown,
   options: ExecuteOptions,
 ): Promise<unknown> {
-  const { toolCallId, abortSignal, messages } = options;
   const extensions = host.extensionsOf(options);
-  const session = checkSession(typeof host.session === "function" ? host.session(extensions) : host.session);
-  const { question, ...place } = placeInConversation(toolCallId, messages);
-  const isInCall = extensions.has(ToolInvocationContext);
-  const base = session?.key ?? (isInCall ? "" : unnamedRun(host, extensions));
-  const run = [base, ...(session?.turnId === undefined ? question : [session.turnId])];
-  const outcome = await host.tools.callWithExtensions(name, input, extensions, {
-    toolCallId,
-    sessionKey: session?.key,
-    signal: abortSignal,
-    host: { run, ...place },
-  });
-  return toOutput(outcome, name);
-}
-
-function unnamedRun<Needs extends string>({ unnamedRuns }: Host<Needs>, extensions: object): string {
-  // Not `randomUUID`, which pages without TLS lack.
-  const run = unnamedRuns.get(extensions) ?? crypto.getRandomValues(new Uint32Array(4)).join("-");
-  unnamedRuns.set(extensions, run);
-  return run;
-}
-
-/** A session without a key would leave the calls without keys, and nobody would be told. */
-function checkSession(session: Session | undefined): Session | undefined {
-  if (session === undefined || (typeof session.key === "string" && session.key !== "")) return session;
-  throw invalidArgument("option session", typeof session.key, "{ key, turnId }, whose key is a non-empty string");
+  const call = callInLoop(host, { name, input, options, isBegun: true }, extensions);
+  return toOutput(await host.tools.callWithExtensions(name, input, extensions, call), name);
 }
 
 /**
@@ -187,24 +168,28 @@ function toOutput(outcome: ToolOutcome, name: string): unknown {
       return text;
     }
   }
+  if (isRefused(outcome, name)) {
+    throw new ToolError(`Tool "${name}" needs approval, and the conversation holds none for this call.`);
+  }
   const isCallers = outcome.status === "failed" && (outcome.kind === "aborted" || outcome.kind === "missing-extension");
   throw isCallers ? outcome.error : new ToolError(text);
 }
 
-/** Where the question cannot be asked, the answer is yes: what was not asked about must not run. */
+function isRefused(outcome: ToolOutcome, name: string): boolean {
+  if (outcome.status !== "failed" || !ToolCallExtensionsError.is(outcome.error)) return false;
+  // A call that the tool made may have been refused, too.
+  return outcome.error.code === "approval-required" && outcome.error.details.toolName === name;
+}
+
 async function asks<Needs extends string>(
-  { needsApproval, input: schema }: Tool,
+  host: Host<Needs>,
+  name: string,
   input: unknown,
-  extensions: ToolCallExtensions<Needs>,
+  options: Omit<ExecuteOptions, "abortSignal">,
 ): Promise<boolean> {
-  if (typeof needsApproval !== "function") return needsApproval === true;
-  try {
-    const { value } = await validateWith(schema, input);
-    // Validated by the schema from which the input's type was taken; the needs were checked with the map.
-    return await needsApproval(value as never, extensions as ToolCallExtensions<string>);
-  } catch {
-    return true;
-  }
+  const extensions = host.extensionsOf(options);
+  const call = callInLoop(host, { name, input, options, isBegun: false }, extensions);
+  return await host.tools["~asksApproval"](name, input, extensions, call);
 }
 
 function contextSchema<Needs extends string>(tools: ToolSet<Needs>): AiSdkContextTool<Needs>["contextSchema"] {
@@ -221,7 +206,7 @@ function contextSchema<Needs extends string>(tools: ToolSet<Needs>): AiSdkContex
 function checkNeeds<Needs extends string>(tools: ToolSet<Needs>, value: unknown): ToolCallExtensions<Needs> {
   if (!ToolCallExtensions.is(value)) {
     const expected = "a ToolCallExtensions in toolsContext (ai 7) or experimental_context (ai 5 and 6)";
-    throw invalidArgument("the context of these tools", Array.isArray(value) ? "an array" : typeof value, expected);
+    throw invalidArgument("the context of these tools", kindOf(value), expected);
   }
   const [first, ...others] = tools.requires;
   return first === undefined ? value : value.expect(first, ...others);

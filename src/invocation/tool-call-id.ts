@@ -45,13 +45,13 @@ function isCallUnique(id: string | undefined, toolName: string): id is string {
 
 /** Where another framework runs the loop, the position in the turn is not known; what the provider sent stands in for it. */
 export function hostCallId(
-  runId: string,
-  turn: number,
+  { runId, turn, repeat }: { readonly runId: string; readonly turn: number; readonly repeat: number },
   { providerToolCallId, toolName }: { readonly providerToolCallId: string | undefined; readonly toolName: string },
   seen: readonly string[],
 ): string {
-  const isUsable = isCallUnique(providerToolCallId, toolName) && !seen.includes(providerToolCallId);
-  return isUsable ? providerToolCallId : madeId(runId, String(turn), toolName, providerToolCallId ?? "");
+  const isFirst = repeat === 0 && !seen.includes(providerToolCallId ?? "");
+  if (isFirst && isCallUnique(providerToolCallId, toolName)) return providerToolCallId;
+  return madeId(runId, String(turn), toolName, providerToolCallId ?? "", String(repeat));
 }
 
 const ID_LENGTH = 9;

@@ -19,9 +19,10 @@ export interface ToolSetCallOptions {
   readonly host?: HostCall | undefined;
 }
 
-export function checkCallOptions({ sessionKey, remote, listener }: ToolSetCallOptions): void {
+export function checkCallOptions({ sessionKey, remote, listener, host }: ToolSetCallOptions): void {
   if (sessionKey === "") throw invalidArgument("the session key", "", "a non-empty string");
   if (remote !== undefined) checkRemote(remote);
+  if (host !== undefined) checkHost(host);
   if (listener !== undefined && typeof listener !== "function") {
     throw invalidArgument("option listener", listener, "a function");
   }
@@ -33,6 +34,18 @@ function checkRemote(remote: RemoteCall): void {
       throw invalidArgument(`option remote.${field}`, value, "a non-empty string");
     }
   }
+}
+
+function checkHost(host: HostCall): void {
+  const { run, turn, earlierCallIds, repeat, isApproved } = Object(host) as Partial<HostCall>;
+  const isCounted =
+    Number.isSafeInteger(turn) && Number.isSafeInteger(repeat) && Number(turn) > 0 && Number(repeat) >= 0;
+  if (isCounted && isTexts(run) && isTexts(earlierCallIds) && typeof isApproved === "boolean") return;
+  throw invalidArgument("option host", host, "{ run, turn, earlierCallIds, repeat, isApproved }");
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 /** Identifies a call that no run made. */

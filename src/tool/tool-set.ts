@@ -118,6 +118,30 @@ export class ToolSet<Needs extends string = never> {
     return dispatch({ tools: this.#tools, handler }, request);
   }
 
+  /** Asks whether a call has to wait for approval; yes where the question cannot be put, as what was not asked about must not run. */
+  async "~asksApproval"(
+    name: string,
+    input: unknown,
+    extensions: ToolCallExtensions<never>,
+    options: ToolSetCallOptions,
+  ): Promise<boolean> {
+    assertExtensions(extensions);
+    checkCallOptions(options);
+    const parent = extensions.get(ToolInvocationContext);
+    const outer = parent && scopeOf<CallScope>(parent);
+    const call = identify(name, options, parent, outer);
+    const cancellation = outer?.cancellation.child() ?? new Cancellation();
+    const question = { tool: this.#tools.get(name), input, extensions: extensions.snapshot(), call, cancellation };
+    return (await checkApproval(question).finally(() => cancellation.dispose())) !== "run";
+  }
+
+  /** Gives a loop of another framework its number among what the call of these extensions begins; nothing outside a call. */
+  "~numberRun"(extensions: ToolCallExtensions<never>): number | undefined {
+    const parent = extensions.get(ToolInvocationContext);
+    const scope = parent && scopeOf<CallScope>(parent);
+    return scope && scope.nestedCalls++;
+  }
+
   /** Rejects for a bad argument, without the promise that `async` would cost every call. */
   #call(...call: Parameters<CallWithMap>): Promise<ToolOutcome> {
     try {
@@ -133,9 +157,7 @@ export class ToolSet<Needs extends string = never> {
     extensions: ToolCallExtensions<never>,
     options: ToolSetCallOptions = {},
   ): Promise<ToolOutcome> {
-    if (!isExtensionMap(extensions)) {
-      throw invalidArgument("the extensions of a call", extensions, "a ToolCallExtensions");
-    }
+    assertExtensions(extensions);
     checkCallOptions(options);
     const parent = extensions.get(ToolInvocationContext);
     const outer = parent && scopeOf<CallScope>(parent);
@@ -165,6 +187,10 @@ export class ToolSet<Needs extends string = never> {
     }
     this.#tools.set(tool.name, tool);
   }
+}
+
+function assertExtensions(value: unknown): asserts value is ToolCallExtensions<string> {
+  if (!isExtensionMap(value)) throw invalidArgument("the extensions of a call", value, "a ToolCallExtensions");
 }
 
 function withListener(run: RunScope, listener: ToolSetCallOptions["listener"]): RunScope {

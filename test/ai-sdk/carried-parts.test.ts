@@ -23,6 +23,15 @@ async function sentBack(
   return second.requests[0]?.prompt ?? [];
 }
 
+test("an empty text goes back only where its provider said something beside it", async () => {
+  const empty = { type: "text", text: "" } as const;
+  const call = { type: "tool-call", toolCallId: "call_abc", toolName: "probe", input: "{}" } as const;
+  const [, message] = await sentBack([empty, { ...empty, providerMetadata: signed("t") }, call]);
+  expect(message).toMatchObject({
+    content: [{ type: "text", text: "", providerOptions: signed("t") }, { type: "tool-call" }],
+  });
+});
+
 describe("what a provider adds goes back with its part, from a saved conversation too", () => {
   test("of text, reasoning, calls and their results", async () => {
     const prompt = await sentBack([
@@ -139,11 +148,6 @@ describe("what cannot be represented fails", () => {
     // What JavaScript may pass.
     expect(() => fromLanguageModel(model as LanguageModel)).toThrow(message);
   });
-
-  test("a tool among the provider's that is none of them", async () => {
-    const model = fromLanguageModel(writtenModel([done]), { providerTools: { search: { execute: () => 1 } } });
-    await expect(new Agent({ name: "a", model }).prompt("Go").run()).rejects.toThrow(/option providerTools.search/);
-  });
 });
 
 describe("what a model is asked", () => {
@@ -202,6 +206,41 @@ describe("what a model is asked", () => {
     expect(warn.mock.calls.map(([line]) => line)).toContain("tool-call-extensions: written m: other: slow today");
     expect(warn).toHaveBeenCalledTimes(3);
     warn.mockRestore();
+  });
+
+  test("a warning listener that fails does not fail the run, and the console hears of it", async () => {
+    const report = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const error = new Error("no disk");
+    const onWarning = (): never => {
+      throw error;
+    };
+    const model = writtenModel([{ ...done, warnings: [{ type: "other", message: "slow today" }] }]);
+    const result = await new Agent({ name: "a", model: fromLanguageModel(model, { onWarning }) }).prompt("Go").run();
+    expect(result.status).toBe("completed");
+    expect(report.mock.calls).toEqual([["tool-call-extensions: onWarning failed:", error]]);
+    report.mockRestore();
+  });
+
+  test.each<[unknown, RegExp]>([
+    [null, /the options of the model must be an object; received null/],
+    [{ onWarning: "x" }, /option onWarning must be a function; received string/],
+    [{ providerTools: { search: null } }, /option providerTools.search must be .*; received null/],
+    [
+      { providerTools: { search: { execute: () => 1 } } },
+      /option providerTools.search must be a tool that its provider/,
+    ],
+  ])("options that are none are refused at once: %o", (given, message) => {
+    // What JavaScript may pass.
+    expect(() => fromLanguageModel(writtenModel([]), given as object)).toThrow(message);
+  });
+
+  test("a tool that is named like a method of every object has no options of its own", async () => {
+    const model = writtenModel([done]);
+    const tools = [recordingTool({ name: "constructor" })];
+    await new Agent({ name: "a", model: fromLanguageModel(model, { toolOptions: {} }), tools }).prompt("Go").run();
+    expect(model.requests[0]?.tools).toEqual([
+      { type: "function", name: "constructor", inputSchema: { type: "object" } },
+    ]);
   });
 
   test("tokens that a provider does not count are left out", async () => {

@@ -96,6 +96,41 @@ describe("what cannot be represented is refused", () => {
     );
   });
 
+  test("a description that is made of a context", () => {
+    const tool = { inputSchema: empty, description: () => "for you", execute: () => 1 };
+    expect(() => fromAiSdkTool("t", tool)).toThrow(/description of AI SDK tool "t" must be a text.*a function/);
+  });
+
+  test.each<[string, unknown]>([
+    ["a Standard Schema", z.object({ key: z.string() })],
+    ["a Standard Schema that is given lazily", () => z.object({ key: z.string() })],
+    [
+      "the AI SDK's own",
+      {
+        validate: (value: unknown) =>
+          typeof Object(value).key === "string"
+            ? { success: true, value }
+            : { success: false, error: new Error("no key") },
+      },
+    ],
+  ])("a context that the tool's contextSchema does not take: %s", async (_title, contextSchema) => {
+    let entered = 0;
+    const asked: unknown[] = [];
+    const execute = (_input: unknown, { context }: { context: { key: string } }) => `${++entered} ${context.key}`;
+    const needsApproval = (_input: unknown, options: object) => asked.push(options) === 0;
+    const tool = { inputSchema: empty, contextSchema, execute, needsApproval };
+    const bare = new ToolSet([fromAiSdkTool("t", tool)]);
+    const outcome = await bare.call("t", {});
+    expect(outcome).toMatchObject({ status: "failed", error: { code: "invalid-argument" } });
+    expect(String(Object(outcome).error)).toMatch(
+      /the context of AI SDK tool "t" must be what its contextSchema takes/,
+    );
+    expect([entered, asked]).toEqual([0, []]);
+    const context = (map: ToolCallExtensions<"api-key">) => ({ key: map.require(ApiKey) });
+    const tools = new ToolSet([fromAiSdkTool("t", tool, { requires: [ApiKey], context })]);
+    expect(await tools.callWithExtensions("t", {}, extensions)).toMatchObject({ output: "1 k-1" });
+  });
+
   test("an output for the model that is called in different ways, unless it is stood in for", async () => {
     const toModelOutput = () => ({ type: "text", value: "hidden" });
     const tool = { inputSchema: empty, execute: () => ({ secret: 1, city: "Oslo" }), toModelOutput };
@@ -109,8 +144,10 @@ describe("what cannot be represented is refused", () => {
         yield { city: "Oslo" };
       },
     };
-    const last = fromAiSdkTool("t", steps, { toModelOutput: (output) => Object(output).city });
-    expect(await new ToolSet([last]).call("t", {})).toMatchObject({ output: "Oslo" });
+    for (const execute of [steps.execute, async () => steps.execute()]) {
+      const last = fromAiSdkTool("t", { ...tool, execute }, { toModelOutput: (output) => Object(output).city });
+      expect(await new ToolSet([last]).call("t", {})).toMatchObject({ output: "Oslo" });
+    }
   });
 });
 

@@ -3,7 +3,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { Agent, type RunEvent } from "tool-call-extensions";
 import { fromLanguageModel, type LanguageModel } from "tool-call-extensions/ai-sdk";
 import { recordingTool } from "tool-call-extensions/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { events, startProvider } from "./provider-server.ts";
 import { callsOf, runInMode, textDeltasOf } from "./run-in-mode.ts";
 import { CALLS, type Part, STOP, USAGE, writtenModel } from "./written-model.ts";
@@ -157,6 +157,11 @@ describe("a stream that is not", () => {
       [call("call_abc", ""), finish("length", "max_tokens")],
       /cut off \("max_tokens"\)/,
     ],
+    [
+      "has the last call's arguments made up by a client at the output limit",
+      [whole, call("call_abc", " { } "), finish("length", "max_tokens")],
+      /cut off \("max_tokens"\) in a call/,
+    ],
     ["says that it was interrupted", [whole, finish("interrupted")], /cut off \("interrupted"\)/],
     [
       "ends with an error as its reason",
@@ -170,6 +175,40 @@ describe("a stream that is not", () => {
     expect(calls).toEqual([]);
     expect(error).toMatchObject({ code: "model-failed", message: expect.stringMatching(message) });
     expect(seen.at(-1)?.type).toBe("run-failed");
+  });
+
+  test("says nothing of why it ended, under specification 2, is no answer; a blocking one came whole", async () => {
+    const unsaid = { finishReason: "unknown", usage: { inputTokens: 1, outputTokens: 1 } };
+    const { calls, error } = await stream(
+      writtenModel([[...text("Half"), whole, { type: "finish", ...unsaid }]], "v2"),
+    );
+    expect(calls).toEqual([]);
+    expect(error).toMatchObject({ code: "model-failed", message: expect.stringContaining("without a finish reason") });
+    const blocking = writtenModel([{ content: [{ type: "text", text: "Whole" }], ...unsaid }], "v2");
+    const result = await new Agent({ name: "a", model: fromLanguageModel(blocking) }).prompt("Go").run();
+    expect(result.output).toBe("Whole");
+  });
+
+  test.each(["while it is read", "before it came"])("is left when the run is aborted %s", async (when) => {
+    const controller = new AbortController();
+    const reason = new Error("enough");
+    let isLeft = false;
+    const silent = new ReadableStream<Part>({
+      pull: () => new Promise(() => setTimeout(() => controller.abort(reason), 5)),
+      cancel: () => {
+        isLeft = true;
+      },
+    });
+    const model: LanguageModel = {
+      ...writtenModel([]),
+      doStream: async () => {
+        if (when === "before it came") controller.abort(reason);
+        return { stream: silent };
+      },
+    };
+    const request = new Agent({ name: "a", model: fromLanguageModel(model) }).prompt("Go").signal(controller.signal);
+    await expect(runInMode(request, "streaming")).rejects.toBe(reason);
+    await vi.waitFor(() => expect(isLeft).toBe(true));
   });
 
   test("keeps the provider's error as the cause, and leaves the stream", async () => {
@@ -226,6 +265,35 @@ describe("on the wire", () => {
       expect(callsOf(seen)).toEqual([]);
     },
   );
+
+  test("a call that Anthropic's limit cut off before its arguments runs neither streamed nor blocking", async () => {
+    const message = {
+      id: "m",
+      type: "message",
+      role: "assistant",
+      model: "m",
+      usage: { input_tokens: 1, output_tokens: 9 },
+    };
+    const block = { type: "tool_use", id: "toolu_0", name: "probe", input: {} };
+    const server = await startProvider([
+      events(
+        { type: "message_start", message: { ...message, content: [], stop_reason: null } },
+        { type: "content_block_start", index: 0, content_block: block },
+        { type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json: "" } },
+        { type: "content_block_stop", index: 0 },
+        { type: "message_delta", delta: { stop_reason: "max_tokens" }, usage: { output_tokens: 9 } },
+        { type: "message_stop" },
+      ),
+      { json: { ...message, content: [block], stop_reason: "max_tokens" } },
+    ]);
+    const tool = recordingTool({ name: "probe" });
+    const model = fromLanguageModel(createAnthropic({ baseURL: server.url, apiKey: "k" })("claude-sonnet-4-5"));
+    for (const mode of ["streaming", "blocking"] as const) {
+      const run = runInMode(new Agent({ name: "a", model, tools: [tool] }).prompt("Go"), mode);
+      await expect(run).rejects.toThrow(/cut off \("max_tokens"\) in a call of tool "probe"/);
+    }
+    expect(tool.calls).toEqual([]);
+  });
 
   test("Anthropic's pings are no parts, and its error after text is the run's", async () => {
     const server = await startProvider([

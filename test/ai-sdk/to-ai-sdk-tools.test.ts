@@ -14,6 +14,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 
 const Tenant = extensionToken("tenant").of<string>();
+const Other = extensionToken("other").of<string>();
 const Limit = extensionToken("limit").of({ default: () => 10 });
 const extensions = new ToolCallExtensions().with(Tenant, "canary-2d4");
 const options = { toolCallId: "call_abc", messages: [] };
@@ -123,13 +124,66 @@ describe("what is missing", () => {
   });
 });
 
-test.each(["chat-7", { key: "" }, {}])("a session without a key is refused: %o", async (given) => {
+test("one that a tool reads without having required it is named to the caller, without a value", async () => {
+  const late = defineTool({
+    name: "late",
+    input: { type: "object" },
+    // What JavaScript may read.
+    callWithExtensions: (_input, seen) => (seen as ToolCallExtensions<never>).require(Other as never),
+  });
+  const tool = only(toAiSdkTools(new ToolSet([late]), extensions));
+  await expect(tool.execute({}, options)).rejects.toThrow(/\[missing-extension\] extension "other" missing/);
+});
+
+test.each<[string, readonly unknown[], RegExp]>([
+  ["no tools", [undefined, extensions], /the tools must be a ToolSet; received undefined/],
+  ["a list of tools", [[], extensions], /the tools must be a ToolSet; received an array/],
+  ["no extensions", [new ToolSet([])], /the extensions of these tools must be a ToolCallExtensions or "from-context"/],
+  ["an object for the extensions", [new ToolSet([]), { tenant: "t-7" }], /received object/],
+  ["null for the options", [new ToolSet([]), extensions, null], /the options of these tools must be an object/],
+])("%s: named at once", (_title, given, message) => {
   // What JavaScript may pass.
-  const session = given as { readonly key: string };
-  for (const option of [session, () => session]) {
-    const tools = toAiSdkTools(new ToolSet([recordingTool()]), new ToolCallExtensions(), { session: option });
-    await expect(only(tools).execute({}, options)).rejects.toThrow(/option session must be { key, turnId }/);
-  }
+  expect(() => toAiSdkTools(...(given as Parameters<typeof toAiSdkTools>))).toThrow(message);
+});
+
+describe("a session", () => {
+  test.each(["chat-7", 7, null, { key: "" }, {}, { key: "chat-7", turnId: 7 }, { key: "chat-7", turnId: "" }])(
+    "without a key, or with a turn that is no text, is refused at once or, from a function, by the call: %o",
+    async (given) => {
+      // What JavaScript may pass.
+      const session = given as { readonly key: string };
+      const tools = new ToolSet([recordingTool()]);
+      expect(() => toAiSdkTools(tools, new ToolCallExtensions(), { session })).toThrow(/option session must be { key/);
+      const later = only(toAiSdkTools(tools, new ToolCallExtensions(), { session: () => session }));
+      await expect(later.execute({}, options)).rejects.toThrow(/option session must be { key, turnId }/);
+    },
+  );
+
+  test("whose function fails says nothing of the error, which may hold a value", async () => {
+    const session = (seen: ToolCallExtensions): never => {
+      throw new Error(`no session for ${seen.get(Tenant)}`);
+    };
+    const tool = only(toAiSdkTools(new ToolSet([recordingTool()]), extensions, { session }));
+    const error: unknown = await tool.execute({}, options).catch((thrown: unknown) => thrown);
+    expect(error).toEqual(new ToolError('Tool "recording" failed.'));
+    expect(inspect(error, { showHidden: true, depth: 9 })).not.toContain("canary");
+  });
+});
+
+test("a validation that fails says nothing of its error, which may hold a secret, and the tool is not entered", async () => {
+  const input = z.object({}).refine(() => {
+    throw new Error("postgres://user:canary@db");
+  });
+  const calls: unknown[] = [];
+  const tool = only(
+    toAiSdkTools(
+      new ToolSet([defineTool({ name: "checked", input, call: () => calls.push(1) })]),
+      new ToolCallExtensions(),
+    ),
+  );
+  expect(await schemaOf(tool).validate({})).toEqual({ success: true, value: {} });
+  await expect(tool.execute({}, options)).rejects.toEqual(new ToolError('Tool "checked" failed.'));
+  expect(calls).toEqual([]);
 });
 
 describe("the place in the conversation", () => {
@@ -143,6 +197,9 @@ describe("the place in the conversation", () => {
     role: "tool",
     content: [{ type: "tool-approval-response", approvalId, approved }],
   });
+
+  const yes = { type: "tool-approval-response", approvalId: "ap_1", approved: true };
+  const result = { type: "tool-result", toolCallId: "call_abc", toolName: "pay", output: { type: "text", value: "1" } };
 
   async function place(toolCallId: string, messages: readonly unknown[], session?: { key: string; turnId?: string }) {
     const tool = recordingTool();
@@ -195,6 +252,71 @@ describe("the place in the conversation", () => {
     expect(await runIdOf([user, called("x"), user], { ...chat, turnId: "m-1" })).toBe(others[3]);
   });
 
+  test("what is no text of the question is not read", async () => {
+    const cycle: Record<string, unknown> = {};
+    cycle["self"] = cycle;
+    const text = { type: "text", text: "Go", providerOptions: { a: { n: 1n, cycle } } };
+    const picture = {
+      type: "image",
+      get image(): never {
+        throw new Error("read the picture");
+      },
+    };
+    const runIdOf = async (content: unknown) =>
+      (await place("call_abc", [{ role: "user", content }], { key: "chat-7" })).runId;
+    const first = await runIdOf([text, picture]);
+    expect(await runIdOf("Go")).toBe(first);
+    expect(await runIdOf([{ ...text, text: "Stop" }, picture])).not.toBe(first);
+    expect(await runIdOf([picture, text, { type: "text", text: "!" }])).not.toBe(first);
+  });
+
+  test("a caller that leaves the messages out has its call run", async () => {
+    const tool = recordingTool();
+    const given = only(toAiSdkTools(new ToolSet([tool]), new ToolCallExtensions()));
+    // What JavaScript may leave out.
+    await given.execute({}, { toolCallId: "call_abc" } as typeof options);
+    expect(tool.calls[0]?.invocation.toolCallId).toBe("call_abc");
+  });
+
+  test("calls of one answer under one id are told apart over several sets; those of two answers by their place", async () => {
+    const [one, two] = [recordingTool({ name: "one" }), recordingTool({ name: "two" })];
+    const given = [one, two, one].map((tool) =>
+      only(toAiSdkTools(new ToolSet([tool]), new ToolCallExtensions(), { session: { key: "chat-7" } })),
+    );
+    const ids = async (): Promise<readonly unknown[]> => {
+      const messages = [user];
+      for (const tool of given) await tool.execute({}, { toolCallId: "call_abc", messages });
+      return [...one.calls, ...two.calls].map(({ invocation }) => invocation.toolCallId);
+    };
+    const first = await ids();
+    expect(first[0]).toBe("call_abc");
+    expect(new Set(first).size).toBe(3);
+    expect(new Set(await ids())).toEqual(new Set(first));
+  });
+
+  test("loops inside one call are numbered as they are made, in whatever order they come to their calls", async () => {
+    const runIdsOf = async (order: readonly number[]): Promise<readonly unknown[]> => {
+      const tool = recordingTool();
+      const outer = defineTool({
+        name: "outer",
+        input: { type: "object" },
+        callWithExtensions: async (_input, seen) => {
+          const loops = [0, 1].map(() => only(toAiSdkTools(new ToolSet([tool]), seen)));
+          for (const index of order)
+            await loops[index]?.execute({}, { toolCallId: `call_x${index}`, messages: [user] });
+        },
+      });
+      await new ToolSet([outer]).call("outer", {}, { toolCallId: "call_out", remote: { invocationKey: "ik1_a" } });
+      const sorted = tool.calls
+        .map(({ invocation }) => invocation)
+        .sort((a, b) => a.toolCallId.localeCompare(b.toolCallId));
+      return sorted.map(({ runId }) => runId);
+    };
+    const made = await runIdsOf([0, 1]);
+    expect(new Set(made).size).toBe(2);
+    expect(await runIdsOf([1, 0])).toEqual(made);
+  });
+
   test("without a session the requests' maps tell the runs of one set of tools apart", async () => {
     const tool = recordingTool();
     const tools = toAiSdkTools(new ToolSet([tool]), "from-context");
@@ -215,16 +337,48 @@ describe("the place in the conversation", () => {
     ["approved", [answered("ap_1", true)], true],
     ["refused", [answered("ap_1", false)], false],
     ["another's approval", [answered("ap_2", true)], false],
+    ["a word that is no yes", [{ role: "tool", content: [{ ...yes, approved: "no" }] }], false],
+    ["approved, and run already", [answered("ap_1", true), { role: "tool", content: [result] }], false],
     ["no answer", [], false],
   ])("%s: a call that needs approval runs only when it was given", async (_title, answers, runs) => {
     const calls: unknown[] = [];
     const pay = defineTool({ name: "pay", input: { type: "object" }, needsApproval: true, call: () => calls.push(1) });
-    const assistant = { role: "assistant", content: [...called("call_abc").content, asked] };
+    const waiting = { type: "tool-call", toolCallId: "call_abc", toolName: "pay", input: {} };
+    const assistant = { role: "assistant", content: [waiting, asked] };
     const tool = only(toAiSdkTools(new ToolSet([pay]), new ToolCallExtensions()));
     const run = tool.execute({}, { toolCallId: "call_abc", messages: [user, assistant, ...answers] });
     if (runs) await expect(run).resolves.toBe(1);
-    else await expect(run).rejects.toThrow('Tool "pay" failed.');
+    else await expect(run).rejects.toThrow('Tool "pay" needs approval, and the conversation holds none for this call.');
     expect(calls).toHaveLength(runs ? 1 : 0);
+  });
+});
+
+describe("an approval", () => {
+  const user = { role: "user", content: "Pay" };
+  const asked = { type: "tool-approval-request", toolCallId: "call_abc", approvalId: "ap_1" };
+  const answered = { role: "tool", content: [{ type: "tool-approval-response", approvalId: "ap_1", approved: true }] };
+
+  async function pay(stored: object, input: unknown): Promise<readonly unknown[]> {
+    const calls: unknown[] = [];
+    const tool = defineTool({ name: "pay", input: { type: "object" }, needsApproval: true, call: () => calls.push(1) });
+    const waiting = { type: "tool-call", toolCallId: "call_abc", toolName: "pay", ...stored };
+    const messages = [user, { role: "assistant", content: [waiting, asked] }, answered];
+    const given = only(toAiSdkTools(new ToolSet([tool]), new ToolCallExtensions()));
+    await given.execute(input, { toolCallId: "call_abc", messages }).catch(() => undefined);
+    return calls;
+  }
+
+  test.each<[string, object, unknown, boolean]>([
+    ["the same arguments", { input: { cents: 5, to: { a: [1] } } }, { cents: 5, to: { a: [1] } }, true],
+    ["a database's order of keys", { input: { to: "a", cents: 5 } }, { cents: 5, to: "a" }, true],
+    ["a key without a value", { input: { cents: 5 } }, { cents: 5, to: undefined }, true],
+    ["another amount", { input: { cents: 5 } }, { cents: 500 }, false],
+    ["one key more", { input: { cents: 5 } }, { cents: 5, to: "a" }, false],
+    ["one key less", { input: { cents: 5, to: "a" } }, { cents: 5 }, false],
+    ["a list for an object", { input: { ids: ["a"] } }, { ids: { 0: "a" } }, false],
+    ["another tool", { toolName: "refund", input: {} }, {}, false],
+  ])("is for one tool and its arguments: %s", async (_title, stored, input, runs) => {
+    expect(await pay(stored, input)).toHaveLength(runs ? 1 : 0);
   });
 });
 
@@ -252,6 +406,37 @@ describe("approval", () => {
       throw new Error("no database");
     };
     expect(await asks(question)).toBe(true);
-    expect(await asks((_input, seen) => seen.require(ToolInvocationContext) === undefined)).toBe(true);
+    expect(await asks(() => false, { cents: "5" })).toBe(true);
+  });
+
+  test("is asked for with the invocation of the call itself, also inside another call", async () => {
+    const asked: (ToolInvocationContext | undefined)[] = [];
+    const tool = defineTool({
+      name: "pay",
+      input: { type: "object" },
+      needsApproval: (_input, seen) => asked.push(seen.get(ToolInvocationContext)) === 0,
+      callWithExtensions: (_input, seen) => asked.push(seen.get(ToolInvocationContext)),
+    });
+    const run = async (given: ToolCallExtensions): Promise<void> => {
+      const { needsApproval, execute } = only(
+        toAiSdkTools(new ToolSet([tool]), given, { session: { key: "chat-7", turnId: "m-1" } }),
+      );
+      const call = { toolCallId: "pay:0", messages: [{ role: "user", content: "Pay" }] };
+      expect(typeof needsApproval === "function" && (await needsApproval({}, call))).toBe(false);
+      await execute({}, call);
+    };
+    const outer = defineTool({
+      name: "outer",
+      input: { type: "object" },
+      callWithExtensions: (_input, seen) => run(seen),
+    });
+    await run(new ToolCallExtensions());
+    await new ToolSet([outer]).call("outer", {}, { sessionKey: "chat-7" });
+    expect(asked.map((seen) => seen?.toolName)).toEqual(Array(6).fill("pay"));
+    expect(asked.map((seen) => seen?.parent?.toolName)).toEqual([...Array(3), ...Array(3).fill("outer")]);
+    const keys = asked.map((seen) => [seen?.toolCallId, seen?.invocationKey]);
+    expect(keys[0]).toEqual(keys[2]);
+    expect(keys[3]).toEqual(keys[5]);
+    expect(keys[0]).not.toEqual(keys[3]);
   });
 });

@@ -39,6 +39,12 @@ describe("a real provider", () => {
     expect(code).toBe(1);
   });
 
+  test("one that does not answer is named, without a stack", async () => {
+    const { code, stderr } = await start(["--model", "compatible:some", "--base-url", "http://127.0.0.1:9"]);
+    expect(stderr).toMatch(/^\[model-failed\] the model of agent "support-desk" failed in turn 1: .*\n$/);
+    expect(code).toBe(1);
+  });
+
   test.each([
     ["openai", "OPENAI_API_KEY", "openai responses"],
     ["anthropic", "ANTHROPIC_API_KEY", "anthropic"],

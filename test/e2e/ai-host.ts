@@ -43,12 +43,13 @@ export interface AiHost {
     request: HostRequest<Needs>,
     second: ToolCallExtensions<Needs>,
   ) => Promise<HostRun>;
-  /** A tool of ours in which a loop of the version's own runs. */
+  /** A tool of ours in which a loop of the version's own runs; `prompts` gets what its model was sent. */
   readonly subAgent: <Needs extends string>(
     name: string,
     script: Script,
     tools: ToolSet<Needs>,
     requires: NonNullable<Tool<never, unknown, Needs>["requires"]>,
+    prompts?: object[],
   ) => Tool<never, unknown, Needs>;
   /** Asks, and goes on with the approval or the refusal; `undefined` where the version has no approvals. */
   readonly approve:

@@ -14,7 +14,7 @@ import {
 import { fromAiSdkTool } from "tool-call-extensions/ai-sdk";
 import { scriptedModel } from "tool-call-extensions/testing";
 import ts from "typescript";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { AiHost, HostRun } from "./ai-host.ts";
 import { ApiKey, leaky, lookupTool, payTool, type SeenCall } from "./shop.ts";
 
@@ -186,6 +186,65 @@ describe.each([5, 6, 7])("ai %i", (major) => {
     expect(new Set(replays[0]?.map(({ invocationKey }) => invocationKey)).size).toBe(2);
   });
 
+  it.each(["generate", "stream"] as const)(
+    "%s: calls of one answer under one id each have an id and a key",
+    async (mode) => {
+      const host = await load();
+      for (const id of ["call_same", "lookup:0"]) {
+        const replays = [];
+        for (let replay = 0; replay < 2; replay++) {
+          const seen: SeenCall[] = [];
+          const turn = [call(id, "lookup", { order: "42" }), call(id, "lookup", { order: "43" })];
+          const tools = new ToolSet([lookupTool(seen)]);
+          await host[mode]({ script: [turn, "Lost."], tools, extensions, options: { session } });
+          replays.push(seen.map(({ order, invocation }) => [order, invocation.toolCallId, invocation.invocationKey]));
+        }
+        expect(replays[0]).toEqual(replays[1]);
+        expect(new Set(replays[0]?.flat()).size).toBe(6);
+      }
+    },
+  );
+
+  it("an approval is for the call that waited, and not for a later one under its id", async () => {
+    const host = await load();
+    if (host.approve === undefined) return;
+    for (const id of ["pay:0", "call_abc"]) {
+      const paid: ToolInvocationContext[] = [];
+      const tools = new ToolSet([payTool(paid)]);
+      const script = [[call(id, "pay", { cents: 500 })], [call(id, "pay", { cents: 5 })], "Done."];
+      const request = { script, tools, extensions: new ToolCallExtensions(), options: { session } };
+      await host.approve(request, true);
+      expect(paid.map(({ turn }) => turn)).toEqual([1, 2]);
+      expect(new Set(paid.map(({ invocationKey }) => invocationKey)).size).toBe(2);
+    }
+  });
+
+  it("two loops inside one call, asked the same, are two runs, the same ones on a replay", async () => {
+    const host = await load();
+    const replays = [];
+    for (let replay = 0; replay < 2; replay++) {
+      const seen: SeenCall[] = [];
+      const inner = [[call("lookup:0", "lookup", { order: "42" })], "Lost."];
+      const ask = host.subAgent("ask", inner, new ToolSet([lookupTool(seen)]), [ApiKey]);
+      const fan = defineTool({
+        name: "fan",
+        input: { type: "object" },
+        requires: [ApiKey],
+        callWithExtensions: async (_input, given) => {
+          const question = { prompt: "Where?" };
+          for (let loop = 0; loop < 2; loop++) await ask.callWithExtensions(question as never, given as never);
+        },
+      });
+      const script = [[call("call_outer", "fan", {})], "Lost."];
+      await host.generate({ script, tools: new ToolSet([fan]), extensions, options: { session } });
+      replays.push(
+        seen.map(({ invocation: { runId, toolCallId, invocationKey } }) => [runId, toolCallId, invocationKey]),
+      );
+    }
+    expect(replays[0]).toEqual(replays[1]);
+    expect(new Set(replays[0]?.flat()).size).toBe(6);
+  });
+
   it("an agent that outlives its requests reads each request's own extensions", async () => {
     const host = await load();
     const seen: SeenCall[] = [];
@@ -232,6 +291,25 @@ describe.each([5, 6, 7])("ai %i", (major) => {
     expect(aborted).toEqual([true]);
   });
 
+  it("an abort ends a sub-agent's loop, which asks its model no more", async () => {
+    const host = await load();
+    const controller = new AbortController();
+    const aborted: unknown[] = [];
+    const prompts: object[] = [];
+    const inner = new ToolSet([waiting(aborted, () => controller.abort(new Error("enough")))]);
+    const ask = host.subAgent("ask", [[call("call_inner", "wait", {})], "Lost."], inner, [], prompts);
+    await host
+      .generate({
+        script: [[call("call_outer", "ask", { prompt: "Where?" })], "?"],
+        tools: new ToolSet([ask]),
+        extensions: new ToolCallExtensions(),
+        signal: controller.signal,
+      })
+      .catch(() => undefined);
+    await vi.waitFor(() => expect(prompts).toHaveLength(1));
+    expect(aborted).toEqual([true]);
+  });
+
   it("what needs approval runs once it is approved, under the call's own id, and not before", async () => {
     const host = await load();
     const paid: ToolInvocationContext[] = [];
@@ -244,7 +322,8 @@ describe.each([5, 6, 7])("ai %i", (major) => {
     };
     if (host.approve === undefined) {
       const run = await host.generate(request);
-      expect(run.errors).toEqual([new ToolError('Tool "pay" failed.')]);
+      const text = 'Tool "pay" needs approval, and the conversation holds none for this call.';
+      expect(run.errors).toEqual([new ToolError(text)]);
       expect(paid).toEqual([]);
       return;
     }

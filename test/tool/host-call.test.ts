@@ -3,7 +3,7 @@ import { recordingTool } from "tool-call-extensions/testing";
 import { expect, test } from "vitest";
 
 type HostCall = NonNullable<NonNullable<Parameters<ToolSet["callWithExtensions"]>[3]>["host"]>;
-const first: HostCall = { run: ["chat-7", "m-1"], turn: 1, earlierCallIds: [], isApproved: false };
+const first: HostCall = { run: ["chat-7", "m-1"], turn: 1, earlierCallIds: [], repeat: 0, isApproved: false };
 
 async function call(toolCallId: string | undefined, host: HostCall, map = new ToolCallExtensions()) {
   const tool = recordingTool({ name: "probe" });
@@ -36,6 +36,28 @@ test("made ids of one turn differ by what the provider sent", async () => {
   const [one, two] = [await call("probe:0", first), await call("probe:1", first)];
   expect(one.toolCallId).not.toBe(two.toolCallId);
   expect(one.runId).toBe(two.runId);
+});
+
+test("a repeated id is one call's only, whether it is usable or not", async () => {
+  const ids = [];
+  for (const id of ["call_abc", "probe:0"]) {
+    for (const repeat of [0, 1, 2]) ids.push((await call(id, { ...first, repeat })).toolCallId);
+  }
+  expect(ids[0]).toBe("call_abc");
+  expect(new Set(ids).size).toBe(6);
+});
+
+test.each([
+  null,
+  "chat-7",
+  { ...first, run: "chat-7" },
+  { ...first, turn: 0 },
+  { ...first, earlierCallIds: [7] },
+  { ...first, repeat: undefined },
+  { ...first, isApproved: 1 },
+])("a place that is none is refused: %o", async (host) => {
+  // What JavaScript may pass.
+  await expect(call("call_abc", host as HostCall)).rejects.toThrow(/\[invalid-argument\] option host must be/);
 });
 
 test("a run inside a call is another than the same words outside, and the call is its parent", async () => {

@@ -4,7 +4,15 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import pc from "picocolors";
-import { Agent, defineTool, extensionToken, type RunEvent, ToolCallExtensions, ToolError } from "tool-call-extensions";
+import {
+  Agent,
+  defineTool,
+  extensionToken,
+  type RunEvent,
+  ToolCallExtensions,
+  ToolCallExtensionsError,
+  ToolError,
+} from "tool-call-extensions";
 import { mcpTools } from "tool-call-extensions/mcp";
 import { z } from "zod";
 import { chooseOrExit } from "./choose-models.ts";
@@ -98,7 +106,14 @@ const extensions = new ToolCallExtensions()
   .with(PaymentsUrl, payments.url);
 const events: RunEvent[] = [];
 const request = desk.prompt("Order 42 is broken, and 43?").session("chat-7").toolExtensions(extensions);
-for await (const event of request.stream()) events.push(event);
+try {
+  for await (const event of request.stream()) events.push(event);
+} catch (error) {
+  // A provider that does not answer is none of this program's faults: its message is all there is to show.
+  if (!ToolCallExtensionsError.is(error) || error.code !== "model-failed") throw error;
+  console.error(pc.red(error.message));
+  process.exit(1);
+}
 const withoutValues = await fetch(`${orders.url}/orders/42`);
 await orders[Symbol.asyncDispose]();
 await payments[Symbol.asyncDispose]();

@@ -9,7 +9,7 @@ import {
   tool,
 } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
-import { defineTool } from "tool-call-extensions";
+import { defineTool, ToolInvocationContext } from "tool-call-extensions";
 import { toAiSdkTools } from "tool-call-extensions/ai-sdk";
 import { z } from "zod";
 import type { AiHost, HostRun, Script } from "../ai-host.ts";
@@ -119,19 +119,21 @@ export const host: AiHost = {
     const { text, steps } = await agent.generate({ prompt: LOOP.prompt, options: second });
     return ran(text, [...first.steps, ...steps], model, spans());
   },
-  subAgent: (name, script, tools, requires) =>
+  subAgent: (name, script, tools, requires, prompts = []) =>
     defineTool({
       name,
       input: z.object({ prompt: z.string() }),
       requires,
       callWithExtensions: async ({ prompt }, extensions) => {
-        const inner = await generateText({
-          model: scripted(script),
+        const model = scripted(script);
+        const inner = generateText({
+          model,
           prompt,
           stopWhen: stepCountIs(5),
           tools: toAiSdkTools(tools, extensions),
+          abortSignal: extensions.require(ToolInvocationContext).signal,
         });
-        return inner.text;
+        return (await inner.finally(() => prompts.push(...model.doGenerateCalls))).text;
       },
     }),
   approve: async ({ script, tools, extensions, options }, isApproved) => {
