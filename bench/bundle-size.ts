@@ -13,7 +13,7 @@ export interface Import {
 
 /** The budgets are today's sizes; raise one only with the reason in the commit. */
 export const IMPORTS: readonly Import[] = [
-  { name: "map alone", code: 'export { extensionToken, ToolCallExtensions } from "index"', budget: 2_350, goal: 1_500 },
+  { name: "map alone", code: 'export { extensionToken, ToolCallExtensions } from "index"', budget: 2_360, goal: 1_500 },
   { name: "root", code: 'export * from "index"', budget: 18_100, goal: 9_000 },
   { name: "testing", code: 'export * from "testing"', budget: 20_100 },
   { name: "mcp", code: 'export * from "mcp"', budget: 11_700 },

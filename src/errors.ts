@@ -102,7 +102,17 @@ export class ToolError extends Error {
   }
 }
 
-/** Makes the error for one bad argument; `received` is described, never printed. */
+/**
+ * Makes the error for one bad argument, for adapters; `received` is described by its kind, since it may be a secret.
+ *
+ * @example
+ * ```ts
+ * import { invalidArgument } from "tool-call-extensions";
+ *
+ * const error = invalidArgument("option region", "s3cret", "a function");
+ * if (error.message !== "[invalid-argument] option region must be a function; received a string") throw error;
+ * ```
+ */
 export function invalidArgument(argument: string, received: unknown, expected: string): ToolCallExtensionsError {
   const description = describe(received);
   return new ToolCallExtensionsError("invalid-argument", `${argument} must be ${expected}; received ${description}`, {
@@ -121,7 +131,9 @@ function describe(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   if (typeof value === "object") {
     const name: unknown = Object.getPrototypeOf(value)?.constructor?.name;
-    return typeof name === "string" && name !== "" && name !== "Object" ? `a ${name}` : "an object";
+    return typeof name === "string" && name !== "" && name !== "Object"
+      ? `${/^[AEIOU]/.test(name) ? "an" : "a"} ${name}`
+      : "an object";
   }
   return `a ${typeof value}`;
 }

@@ -15,7 +15,7 @@ export type { RunEvent, RunListener } from "./agent/run-events.ts";
 export type { RunResult } from "./agent/run-result.ts";
 export type { PendingCall, RunState } from "./agent/run-state.ts";
 export { Runner, type RunnerOptions } from "./agent/runner.ts";
-export { type ErrorCode, ToolCallExtensionsError, ToolError } from "./errors.ts";
+export { type ErrorCode, invalidArgument, ToolCallExtensionsError, ToolError } from "./errors.ts";
 export {
   type AnyExtensionToken,
   type DefaultedExtensionToken,

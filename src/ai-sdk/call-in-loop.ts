@@ -1,5 +1,4 @@
-import { type ToolCallExtensions, ToolError, ToolInvocationContext, type ToolSet } from "../index.ts";
-import { invalidArgument, kindOf } from "./invalid-argument.ts";
+import { invalidArgument, type ToolCallExtensions, ToolError, ToolInvocationContext, type ToolSet } from "../index.ts";
 import { placeInConversation } from "./place-in-conversation.ts";
 
 /** What the AI SDK hands a tool with its input: `experimental_context` in 5 and 6, `context` in 7. */
@@ -107,5 +106,5 @@ export function assertSession(session: GivenSession): void {
   const isTurnId = turnId === undefined || (typeof turnId === "string" && turnId !== "");
   if (typeof key === "string" && key !== "" && isTurnId) return;
   const expected = "{ key, turnId }, each a non-empty string, or a function that gives one";
-  throw invalidArgument("option session", kindOf(session), expected);
+  throw invalidArgument("option session", session, expected);
 }

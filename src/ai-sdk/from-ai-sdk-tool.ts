@@ -1,13 +1,13 @@
 import {
   type AnyExtensionToken,
   defineTool,
+  invalidArgument,
   type Tool,
   type ToolCallExtensions,
   type ToolCallExtensionsError,
   ToolInvocationContext,
 } from "../index.ts";
 import { fromAiSdkSchema, validateWith } from "./ai-sdk-schema.ts";
-import { invalidArgument } from "./invalid-argument.ts";
 
 /** A tool of the AI SDK, as far as it is read: what `tool({ … })` gives in 5, 6 and 7. */
 interface AnyAiSdkTool {
@@ -126,6 +126,5 @@ async function* mapItems(
 }
 
 function unusable(name: string, field: string, value: unknown, expected: string): ToolCallExtensionsError {
-  const received = value === undefined ? "undefined" : `a ${typeof value}`;
-  return invalidArgument(`${field} of AI SDK tool "${name}"`, received, expected);
+  return invalidArgument(`${field} of AI SDK tool "${name}"`, value, expected);
 }

@@ -1,6 +1,13 @@
-import type { AssistantPart, Message, Model, ModelRequest, ModelResponse } from "../index.ts";
+import {
+  type AssistantPart,
+  invalidArgument,
+  type Message,
+  type Model,
+  type ModelRequest,
+  type ModelResponse,
+  ToolCallExtensionsError,
+} from "../index.ts";
 import { carriedPart, parseObject, toAssistantParts } from "./carried-part.ts";
-import { invalidArgument, kindOf } from "./invalid-argument.ts";
 import type { CallOptions, Content, Finish, FinishReason, LanguageModel, ProviderMetadata } from "./language-model.ts";
 import { readStream } from "./read-stream.ts";
 import { StreamedAnswer } from "./streamed-answer.ts";
@@ -115,19 +122,20 @@ function assertLanguageModel(model: LanguageModel): void {
   const isKnown = specificationVersion === "v2" || specificationVersion === "v3" || specificationVersion === "v4";
   if (isKnown && typeof doGenerate === "function" && typeof doStream === "function") return;
   const expected = "a language model of the AI SDK, specification v2, v3 or v4, such as openai(modelId) gives";
-  const kind = typeof model === "string" ? "a string" : typeof model;
-  const received = specificationVersion === undefined ? kind : `specification ${String(specificationVersion)}`;
-  throw invalidArgument("the model", received, expected);
+  if (specificationVersion === undefined) throw invalidArgument("the model", model, expected);
+  const received = `specification ${String(specificationVersion)}`;
+  const details = { argument: "the model", received, expected };
+  throw new ToolCallExtensionsError("invalid-argument", `the model must be ${expected}; received ${received}`, details);
 }
 
 function assertOptions(options: unknown, version: LanguageModel["specificationVersion"]): void {
   if (typeof options !== "object" || options === null) {
-    throw invalidArgument("the options of the model", kindOf(options), "an object");
+    throw invalidArgument("the options of the model", options, "an object");
   }
   // What JavaScript passes; the tools are checked where they are made into what the model is sent.
   const { onWarning, providerTools } = options as LanguageModelOptions;
   if (onWarning !== undefined && typeof onWarning !== "function") {
-    throw invalidArgument("option onWarning", kindOf(onWarning), "a function");
+    throw invalidArgument("option onWarning", onWarning, "a function");
   }
   for (const [name, tool] of Object.entries(providerTools ?? {})) toProviderTool(name, tool, version);
 }
@@ -163,7 +171,7 @@ function toProviderTool(name: string, tool: object, version: LanguageModel["spec
   if (typeof id === "string" && typeof args === "object") {
     return { type: version === "v2" ? "provider-defined" : "provider", id, name, args };
   }
-  throw invalidArgument(`option providerTools.${name}`, kindOf(tool), "a tool that its provider defines");
+  throw invalidArgument(`option providerTools.${name}`, tool, "a tool that its provider defines");
 }
 
 function lastMetadata(messages: readonly Message[]): ProviderMetadata | undefined {

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
+  invalidArgument,
   type JsonSchema,
   outcomeText,
   type Tool,
@@ -18,7 +19,6 @@ import {
   type Host,
   nameRun,
 } from "./call-in-loop.ts";
-import { invalidArgument, kindOf } from "./invalid-argument.ts";
 
 /** A tool for the `tools` of `generateText`, `streamText` and agents of `ai` 5, 6 and 7. */
 export interface AiSdkTool {
@@ -115,16 +115,12 @@ export function toAiSdkTools<Needs extends string>(
 }
 
 function assertArguments(tools: unknown, extensions: unknown, options: unknown): void {
-  if (!Array.isArray(Object(tools).definitions)) throw invalidArgument("the tools", kindOf(tools), "a ToolSet");
+  if (!Array.isArray(Object(tools).definitions)) throw invalidArgument("the tools", tools, "a ToolSet");
   if (extensions !== "from-context" && !ToolCallExtensions.is(extensions)) {
-    throw invalidArgument(
-      "the extensions of these tools",
-      kindOf(extensions),
-      'a ToolCallExtensions or "from-context"',
-    );
+    throw invalidArgument("the extensions of these tools", extensions, 'a ToolCallExtensions or "from-context"');
   }
   if (typeof options !== "object" || options === null) {
-    throw invalidArgument("the options of these tools", kindOf(options), "an object");
+    throw invalidArgument("the options of these tools", options, "an object");
   }
 }
 
@@ -206,7 +202,7 @@ function contextSchema<Needs extends string>(tools: ToolSet<Needs>): AiSdkContex
 function checkNeeds<Needs extends string>(tools: ToolSet<Needs>, value: unknown): ToolCallExtensions<Needs> {
   if (!ToolCallExtensions.is(value)) {
     const expected = "a ToolCallExtensions in toolsContext (ai 7) or experimental_context (ai 5 and 6)";
-    throw invalidArgument("the context of these tools", kindOf(value), expected);
+    throw invalidArgument("the context of these tools", value, expected);
   }
   const [first, ...others] = tools.requires;
   return first === undefined ? value : value.expect(first, ...others);

@@ -1,10 +1,4 @@
-import {
-  type AnyExtensionToken,
-  decodeExtensions,
-  deriveInvocationKey,
-  ToolCallExtensions,
-  ToolCallExtensionsError,
-} from "../index.ts";
+import { type AnyExtensionToken, decodeExtensions, ToolCallExtensions, ToolCallExtensionsError } from "../index.ts";
 import { assertMetaValue, INVOCATION_KEY_KEY, TOOL_CALL_ID_KEY } from "./meta-key.ts";
 
 type Meta = Readonly<Record<string, unknown>>;
@@ -56,14 +50,14 @@ interface RemoteIdentity {
 }
 
 /**
- * The client's word on which call this is, or `undefined` where it said nothing that could be one. A scope keeps equal keys
- * of different clients apart.
+ * The client's word on which call this is, or `undefined` where it said nothing that could be one. `scoped` makes of its key
+ * the one that is taken, if any.
  */
-export function remoteIdentity(meta: Meta, keyScope: string | undefined): RemoteIdentity | undefined {
+export function remoteIdentity(meta: Meta, scoped: (key: string) => string | undefined): RemoteIdentity | undefined {
   const toolCallId = matching(meta, TOOL_CALL_ID_KEY, PRINTABLE);
   const sent = matching(meta, INVOCATION_KEY_KEY, KEY);
   if (toolCallId === undefined && sent === undefined) return undefined;
-  const invocationKey = sent !== undefined && keyScope !== undefined ? deriveInvocationKey(sent, keyScope) : sent;
+  const invocationKey = sent === undefined ? undefined : scoped(sent);
   return { ...(toolCallId !== undefined && { toolCallId }), ...(invocationKey !== undefined && { invocationKey }) };
 }
 

@@ -132,6 +132,7 @@ function isVersion2(client: McpClient): client is McpClient & Version2 {
   return "getNegotiatedProtocolVersion" in client;
 }
 
+/** Every client that is not of version 2 is one of version 1, whose methods have other parameters. */
 function version1(client: McpClient): Version1 {
-  return client as unknown as Version1;
+  return client as McpClient & Version1;
 }

@@ -1,7 +1,14 @@
-import { defineTool, type Tool, type ToolCall, type ToolCallExtensions, ToolInvocationContext } from "../index.ts";
+import {
+  defineTool,
+  invalidArgument,
+  type Tool,
+  type ToolCall,
+  type ToolCallExtensions,
+  ToolInvocationContext,
+} from "../index.ts";
 import { callTool, listTools, type McpClient, type McpToolDescription } from "./mcp-client.ts";
 import { type McpResult, toToolResult } from "./mcp-result.ts";
-import { checkBoolean, invalidArgument } from "./meta-key.ts";
+import { checkBoolean } from "./meta-key.ts";
 import { checkOutgoing, type OutgoingMeta, outgoingMeta } from "./outgoing-meta.ts";
 
 /** What of a call goes to the server, how its tools are named, and how they are called. */

@@ -1,4 +1,4 @@
-import { type AnyExtensionToken, ToolCallExtensionsError } from "../index.ts";
+import { type AnyExtensionToken, invalidArgument, ToolCallExtensionsError } from "../index.ts";
 
 const LABEL = /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/;
 const NAME = /^(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$/;
@@ -58,12 +58,6 @@ export function checkFunction(value: unknown, option: string): void {
 
 export function checkBoolean(value: unknown, option: string): void {
   if (value !== undefined && typeof value !== "boolean") throw invalidArgument(`option ${option}`, value, "a boolean");
-}
-
-export function invalidArgument(argument: string, value: unknown, expected: string): ToolCallExtensionsError {
-  const received = value === null ? "null" : typeof value === "number" ? String(value) : typeof value;
-  const message = `${argument} must be ${expected}; received ${received}`;
-  return new ToolCallExtensionsError("invalid-argument", message, { argument, received, expected });
 }
 
 export function isReserved(key: string): boolean {

@@ -2,6 +2,7 @@ import {
   type AnyExtensionToken,
   encodeExtensions,
   extensionToken,
+  invalidArgument,
   type ToolCall,
   ToolCallExtensions,
 } from "../index.ts";
@@ -12,7 +13,6 @@ import {
   checkFunction,
   checkTokens,
   INVOCATION_KEY_KEY,
-  invalidArgument,
   TOOL_CALL_ID_KEY,
 } from "./meta-key.ts";
 

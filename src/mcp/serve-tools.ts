@@ -1,5 +1,6 @@
 import {
   type AnyExtensionToken,
+  deriveInvocationKey,
   type ToolCallExtensions,
   ToolCallExtensionsError,
   ToolError,
@@ -27,7 +28,7 @@ interface CommonOptions<Needs extends string> {
   readonly accept?: Readonly<Record<string, AnyExtensionToken>> | undefined;
   /**
    * Keeps apart clients that do not trust each other: `({ authInfo }) => authInfo?.clientId`. A key that a client sent is then
-   * another one for each scope, and no client can name another's.
+   * another one for each scope, and no client can name another's; of one that has no scope no key is taken.
    */
   readonly keyScope?: ((request: McpRequest) => string | undefined) | undefined;
   /**
@@ -130,10 +131,16 @@ async function answer(
   const request: McpRequest = { ...context, toolName: name, accepted };
   const made = await caught(() => (makeExtensions === undefined ? accepted : makeExtensions(request)));
   if ("failure" in made) return refusal(made.failure, name, accept);
+  const scoped = (key: string): string | undefined => {
+    if (keyScope === undefined) return key;
+    const scope = keyScope(request);
+    // The plain key would be one that anybody can work out for another's scope.
+    return scope === undefined ? undefined : deriveInvocationKey(key, scope);
+  };
   const progress = new ProgressNotices(_meta["progressToken"], notify);
   const outcome = await tools.callWithExtensions(name, input, made.value, {
     signal: context.signal,
-    remote: remoteIdentity(_meta, keyScope?.(request)),
+    remote: remoteIdentity(_meta, scoped),
     listener: (event) => {
       progress.hear(event);
       // It may be an async function, for all its type says.

@@ -1,4 +1,4 @@
-import { type ToolCall, ToolCallExtensionsError, type ToolMiddleware } from "../index.ts";
+import { invalidArgument, type ToolCall, ToolCallExtensionsError, type ToolMiddleware } from "../index.ts";
 import { Claimant } from "./claimant.ts";
 import { inputFingerprint } from "./input-fingerprint.ts";
 import type { OnceStore } from "./once-store.ts";
@@ -107,8 +107,5 @@ function checkOptions({ store, leaseMs = DAY_MS, fingerprintOf, isFinal }: OnceO
 }
 
 function refused(option: string, value: unknown, expected: string): ToolCallExtensionsError {
-  const argument = `option ${option} of once()`;
-  const received = typeof value === "number" || value === null ? String(value) : typeof value;
-  const message = `${argument} must be ${expected}; received ${received}`;
-  return new ToolCallExtensionsError("invalid-argument", message, { argument, received, expected });
+  return invalidArgument(`option ${option} of once()`, value, expected);
 }

@@ -223,7 +223,7 @@ describe("what a model is asked", () => {
 
   test.each<[unknown, RegExp]>([
     [null, /the options of the model must be an object; received null/],
-    [{ onWarning: "x" }, /option onWarning must be a function; received string/],
+    [{ onWarning: "x" }, /option onWarning must be a function; received a string/],
     [{ providerTools: { search: null } }, /option providerTools.search must be .*; received null/],
     [
       { providerTools: { search: { execute: () => 1 } } },

@@ -139,7 +139,7 @@ test.each<[string, readonly unknown[], RegExp]>([
   ["no tools", [undefined, extensions], /the tools must be a ToolSet; received undefined/],
   ["a list of tools", [[], extensions], /the tools must be a ToolSet; received an array/],
   ["no extensions", [new ToolSet([])], /the extensions of these tools must be a ToolCallExtensions or "from-context"/],
-  ["an object for the extensions", [new ToolSet([]), { tenant: "t-7" }], /received object/],
+  ["an object for the extensions", [new ToolSet([]), { tenant: "t-7" }], /received an object/],
   ["null for the options", [new ToolSet([]), extensions, null], /the options of these tools must be an object/],
 ])("%s: named at once", (_title, given, message) => {
   // What JavaScript may pass.

@@ -355,7 +355,7 @@ describe.each([
   });
 
   it("a key is another one for each scope, and the same again for the same", async () => {
-    const key = async (client: string) => {
+    const key = async (client: string | undefined) => {
       const { request } = await serve(new ToolSet([identity]), { keyScope: () => client });
       const { structuredContent } = await request({
         name: "identity",
@@ -368,6 +368,8 @@ describe.each([
     expect(first).toMatch(/^ik1_[0-9a-v]{32}$/);
     expect(again).toBe(first);
     expect(new Set([KEY, first, second]).size).toBe(3);
+    // Who has no scope could work out the key that another's scope gives, and send that.
+    expect(await key(undefined)).toBeUndefined();
   });
 });
 
@@ -412,10 +414,10 @@ describe("serveTools", () => {
 
   it.each([
     [{ accept: { "com.example/x": User } }, /"com.example\/x" in option accept must be a token with a schema/],
-    [{ accept: "x" as never }, /option accept must be an object of tokens by _meta key; received string/],
-    [{ extensions: "x" as never }, /option extensions must be a function; received string/],
+    [{ accept: "x" as never }, /option accept must be an object of tokens by _meta key; received a string/],
+    [{ extensions: "x" as never }, /option extensions must be a function; received a string/],
     [{ keyScope: 7 as never }, /option keyScope must be a function; received 7/],
-    [{ listener: {} as never }, /option listener must be a function; received object/],
+    [{ listener: {} as never }, /option listener must be a function; received an object/],
   ])("refuses %o", (options, message) => {
     expect(() => server2((server) => serveTools(server, new ToolSet([identity]), options))).toThrow(message);
   });

@@ -82,6 +82,7 @@ test("the root exports exactly these names", () => {
     "deriveInvocationKey",
     "encodeExtensions",
     "extensionToken",
+    "invalidArgument",
     "outcomeText",
     "toolResult",
     "wrapTool",
