@@ -55,11 +55,14 @@ const TOOL_ERROR: unique symbol = Symbol.for("tool-call-extensions/tool-error");
  */
 export class ToolCallExtensionsError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;
+  /** The section of the documentation, which the package contains, that tells the usual causes and what to do. */
+  readonly docs: string;
   readonly details: ErrorDetails[Code];
 
   constructor(code: Code, message: string, details: ErrorDetails[Code], options?: ErrorOptions) {
     super(`[${code}] ${message}`, options);
     this.code = code;
+    this.docs = `tool-call-extensions/docs/guides/troubleshooting.md#${code}`;
     this.details = details;
     brand(this, LIBRARY_ERROR, "ToolCallExtensionsError");
   }

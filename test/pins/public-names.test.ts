@@ -144,7 +144,7 @@ test("the package exports exactly these entries", () => {
     "./ai-sdk",
     "./package.json",
   ]);
-  expect(files).toEqual(["dist"]);
+  expect(files).toEqual(["dist", "docs/*.md", "docs/decisions/*.md", "docs/guides/*.md", "SECURITY.md"]);
 });
 
 describe.each(ENTRIES)("%s", (file) => {
