@@ -6,6 +6,7 @@ import {
   assertToken,
   type DefaultedExtensionToken,
   type ExtensionToken,
+  frozenToken,
 } from "./extension-token.ts";
 import { missingExtension, missingTokens } from "./missing-extension.ts";
 import type { KnownId, ToolCallExtensions } from "./tool-call-extensions.ts";
@@ -31,7 +32,7 @@ const MAX_DERIVED = 8;
 
 const EMPTY: ReadonlyMap<AnyExtensionToken, unknown> = /* @__PURE__ */ new Map();
 /** Marks the empty slot; not `undefined`, so that a token which a cyclic import left undefined matches nothing. */
-const NO_TOKEN: AnyExtensionToken = /* @__PURE__ */ Object.freeze({
+const NO_TOKEN: AnyExtensionToken = /* @__PURE__ */ frozenToken({
   kind: "extension-token",
   id: "",
   "~reserved": true,

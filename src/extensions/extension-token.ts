@@ -7,8 +7,8 @@ export interface AnyExtensionToken<out Id extends string = string> {
   readonly kind: "extension-token";
   /** Shown in errors and printouts; two tokens with one id stay two tokens. */
   readonly id: string;
-  /** Carries the literal id for the compiler; never present at run time. A function, so that `never` is inferred as such. */
-  readonly "~id"?: (() => Id) | undefined;
+  /** Carries the literal id for the compiler; absent at run time. A function, so that `never` is inferred as such. */
+  readonly "~id": () => Id;
   /** The library's own entries, which a caller cannot insert. */
   readonly "~reserved": boolean;
 }
@@ -109,7 +109,7 @@ export function reservedToken<Id extends string, Value>(id: Id): ExtensionToken<
 }
 
 function createToken(id: string, parts: TokenParts): AnyExtensionToken {
-  return Object.freeze({
+  return frozenToken({
     kind: "extension-token",
     id,
     schema: parts.schema,
@@ -117,6 +117,11 @@ function createToken(id: string, parts: TokenParts): AnyExtensionToken {
     default: parts.default,
     "~reserved": parts.reserved ?? false,
   });
+}
+
+/** The boundary where a token gets the member that only the compiler sees. */
+export function frozenToken(parts: Omit<AnyExtensionToken, "~id"> & TokenParts): AnyExtensionToken {
+  return Object.freeze(parts) as AnyExtensionToken;
 }
 
 function tokenBuilder<Id extends string>(id: Id, make: MakeToken): ExtensionTokenBuilder<Id> {
