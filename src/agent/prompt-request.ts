@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { invalidArgument, type ToolCallExtensionsError } from "../errors.ts";
+import { invalidArgument, ToolCallExtensionsError } from "../errors.ts";
 import { isExtensionMap } from "../extensions/extension-map.ts";
 import { isStandardSchema } from "../extensions/extension-token.ts";
 import { ToolCallExtensions } from "../extensions/tool-call-extensions.ts";
@@ -185,7 +185,9 @@ function build<Needs extends string, Output>(settings: RequestSettings<Output>):
 }
 
 function notOnResume(method: string, reason: string): ToolCallExtensionsError {
-  return invalidArgument(method, "a resumed run", `called on a new prompt only: ${reason}`);
+  const [received, expected] = ["a resumed run", `called on a new prompt only: ${reason}`];
+  const message = `${method} must be ${expected}; received ${received}`;
+  return new ToolCallExtensionsError("invalid-argument", message, { argument: method, received, expected });
 }
 
 function decided(state: RunState | undefined, call: string | PendingCall, decision: Decision): RunState {

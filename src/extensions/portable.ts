@@ -108,7 +108,6 @@ function toJsonCopy(token: AnyExtensionToken, value: unknown): JsonValue {
     });
   } catch {
     // Dropped on purpose: a message from a value's own code may hold the value.
-    text = undefined;
   }
   if (text === undefined) throw notPortable(token, "leave", "its value is not plain JSON");
   return JSON.parse(text);

@@ -229,7 +229,7 @@ describe.each(ways)("approval inside sub-agents in a %s run", (_way, drive) => {
     const { pending, state } = await drive(agent.prompt("x").session("chat-7"));
     expect(pending.map(({ path }) => path)).toEqual([[], ["call_b"], ["call_c"]]);
     expect(() => agent.resume(state).approve("call_a")).toThrow(
-      /^\[unknown-call\] several calls .*"call_a"; pass the entry/,
+      /^\[unknown-call\] several calls wait under the id "call_a"; pass the entry of result.pending instead of its id$/,
     );
     const [top, , last] = pending as [PendingCall, PendingCall, PendingCall];
     const next = await drive(agent.resume(overJson(state)).reject(top, "Not this one.").approve(last));
@@ -274,8 +274,12 @@ describe("a decision", () => {
     const request = agent.resume(state);
     const details = { toolCallId: "call_b", pending: ["call_a"] };
     expect(() => request.approve("call_b")).toThrow(expect.objectContaining({ code: "unknown-call", details }));
-    expect(() => request.reject("call_x")).toThrow(/^\[unknown-call\] .*"call_x"; waiting: call_a$/);
-    expect(() => request.approve("call_a").approve("call_a")).toThrow(/^\[unknown-call\] .*waiting: none$/);
+    expect(() => request.reject("call_x")).toThrow(
+      /^\[unknown-call\] no call waits for approval under the id "call_x"; waiting: call_a$/,
+    );
+    expect(() => request.approve("call_a").approve("call_a")).toThrow(
+      /^\[unknown-call\] no call waits for approval under the id "call_a"; waiting: none$/,
+    );
     expect(() => request.approve("call_a").reject("call_a")).toThrow(/^\[unknown-call\]/);
   });
 

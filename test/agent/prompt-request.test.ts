@@ -215,28 +215,81 @@ describe("maxTurns", () => {
 });
 
 describe("bad arguments", () => {
-  const request = new Agent({ name: "greeter", model: scriptedModel([]) }).prompt("Hi");
+  const agent = new Agent({ name: "greeter", model: scriptedModel([]) });
+  const request = agent.prompt("Hi");
+  const usage = { inputTokens: 0, outputTokens: 0 };
+  const state = { version: 1, agentName: "greeter", runId: "run_a", turn: 0, messages: [], usage, calls: [] };
+  const resumed = agent.resume(state);
 
   // Each is a mistake that the compiler refuses and JavaScript does not.
   it.each([
-    ["prompt", () => new Agent({ name: "a", model: scriptedModel([]) }).prompt(42 as never), "received 42"],
-    ["toolExtensions()", () => request.toolExtensions(new Map() as never), "received a Map"],
-    ["toolExtensions()", () => request.toolExtensions(undefined as never), "received undefined"],
-    ["toolExtensions()", () => request.toolExtensions({ session: "canary" } as never), "received an object"],
-    ["history()", () => request.history("Hello" as never), "received a string"],
-    ["history()", () => request.history([null as never]), "null"],
-    ["signal()", () => request.signal(new AbortController() as never), "received an AbortController"],
-    ["signal()", () => request.signal(undefined as never), "received undefined"],
-    ["maxTurns", () => request.maxTurns(0), "received 0"],
-    ["maxTurns", () => request.maxTurns(1.5), "received 1.5"],
-    ["maxTurns", () => request.maxTurns(Number.NaN), "received NaN"],
-    ["maxTurns", () => request.maxTurns("3" as never), "received a string"],
-    ["output()", () => request.output({ type: "object" } as never), "received an object"],
-    ["on()", () => request.on({ onEvent: () => {} } as never), "received an object"],
-  ])("of %s are named at the call (case %#)", (method, act, received) => {
-    expect(act).toThrow(expect.objectContaining({ code: "invalid-argument" }));
-    expect(act).toThrow(method);
-    expect(act).toThrow(received);
+    ["the prompt must be a string; received 42", () => agent.prompt(42 as never)],
+    [
+      "the argument of .toolExtensions() must be a ToolCallExtensions; received a Map",
+      () => request.toolExtensions(new Map() as never),
+    ],
+    [
+      "the argument of .toolExtensions() must be a ToolCallExtensions; received undefined",
+      () => request.toolExtensions(undefined as never),
+    ],
+    [
+      "the argument of .toolExtensions() must be a ToolCallExtensions; received an object",
+      () => request.toolExtensions({ session: "canary" } as never),
+    ],
+    ["the session key must be a non-empty string; received an empty string", () => request.session("")],
+    ["the session key must be a non-empty string; received 7", () => request.session(7 as never)],
+    [
+      "the turn id must be a non-empty string; received an empty string",
+      () => request.session("chat-7", { turnId: "" }),
+    ],
+    ["the turn id must be a non-empty string; received 7", () => request.session("chat-7", { turnId: 7 as never })],
+    [
+      "the argument of .history() must be an array of messages; received a string",
+      () => request.history("Hello" as never),
+    ],
+    ["a message of .history() must be one with a role; received null", () => request.history([null as never])],
+    [
+      "a message of .history() must be one with a role; received an object",
+      () => request.history([{ text: "Hello" } as never]),
+    ],
+    [
+      "the argument of .signal() must be an AbortSignal; received an AbortController",
+      () => request.signal(new AbortController() as never),
+    ],
+    ["the argument of .signal() must be an AbortSignal; received undefined", () => request.signal(undefined as never)],
+    ["maxTurns must be a positive integer; received 0", () => request.maxTurns(0)],
+    ["maxTurns must be a positive integer; received 1.5", () => request.maxTurns(1.5)],
+    ["maxTurns must be a positive integer; received NaN", () => request.maxTurns(Number.NaN)],
+    ["maxTurns must be a positive integer; received a string", () => request.maxTurns("3" as never)],
+    [
+      "the argument of .output() must be a Standard Schema; received an object",
+      () => request.output({ type: "object" } as never),
+    ],
+    [
+      "the argument of .onCheckpoint() must be a function; received undefined",
+      () => request.onCheckpoint(undefined as never),
+    ],
+    ["the argument of .on() must be a function; received an object", () => request.on({ onEvent: () => {} } as never)],
+    [
+      "a request with a decision must be made by agent.resume(state); received undefined",
+      () => request.approve("call_a"),
+    ],
+    [
+      "a request with a decision must be made by agent.resume(state); received undefined",
+      () => request.reject("call_a", "No."),
+    ],
+    [
+      ".session() must be called on a new prompt only: its calls keep the keys they have; received a resumed run",
+      () => resumed.session("chat-7"),
+    ],
+    [
+      ".history() must be called on a new prompt only: the state holds its conversation; received a resumed run",
+      () => resumed.history([]),
+    ],
+  ])("are named where they are given: %s", (message, act) => {
+    expect(act).toThrow(
+      expect.objectContaining({ code: "invalid-argument", message: `[invalid-argument] ${message}` }),
+    );
   });
 
   it("of toolExtensions() are described without their values", () => {

@@ -174,54 +174,59 @@ describe("no value of the map", () => {
 
 describe("a state that is not as a run wrote it", () => {
   const bad: [string, string, unknown[]][] = [
-    ["version", "version", [0, 2, "1", null, undefined]],
-    ["agentName", "agentName", ["", 5, null, undefined, "other"]],
-    ["runId", "runId", ["", 5, null, undefined]],
-    ["sessionKey", "sessionKey", ["", 5, null]],
-    ["turn", "turn", [-1, 1.5, "2", null, undefined]],
-    ["usage", "usage", [null, 5, [], undefined]],
-    ["usage.inputTokens", "usage.inputTokens", [-1, "7", null, undefined]],
-    ["usage.outputTokens", "usage.outputTokens", [-1, Number.NaN, undefined]],
-    ["messages", "messages", [null, {}, undefined]],
-    ["messages.0", "messages[0]", [null, "x", []]],
-    ["messages.0.role", "messages[0].role", ["system", null, undefined]],
-    ["messages.0.text", "messages[0].text", [5, null, undefined]],
-    ["messages.1.content", "messages[1].content", ["x", null, undefined]],
-    ["messages.1.content.0", "messages[1].content[0]", [null, "text", []]],
-    ["messages.1.content.0.type", "messages[1].content[0].type", [5, null, undefined]],
-    ["messages.1.content.0.text", "messages[1].content[0].text", [5, null, undefined]],
-    ["messages.1.content.1.toolName", "messages[1].content[1].toolName", [5, null, undefined]],
-    ["messages.1.content.1.toolCallId", "messages[1].content[1].toolCallId", [5, null]],
-    ["messages.2.toolCallId", "messages[2].toolCallId", ["", 5, null, undefined]],
-    ["messages.2.toolName", "messages[2].toolName", [5, null, undefined]],
-    ["messages.2.text", "messages[2].text", [5, null, undefined]],
-    ["messages.2.isError", "messages[2].isError", ["no", null, undefined]],
-    ["calls", "calls", [null, {}, undefined]],
-    ["calls.1", "calls[1]", [null, "x", []]],
-    ["calls.1.toolCallId", "calls[1].toolCallId", ["", 5, null, undefined, "out_b"]],
-    ["calls.1.providerToolCallId", "calls[1].providerToolCallId", [5, null]],
-    ["calls.1.wireId", "calls[1].wireId", ["", 5, null, undefined]],
-    ["calls.1.toolName", "calls[1].toolName", [5, null, undefined]],
-    ["calls.1.status", "calls[1].status", ["old", 5, null, undefined]],
-    ["calls.1.result", "calls[1].result", [null, "recorded", [], undefined]],
-    ["calls.1.result.text", "calls[1].result.text", [5, null, undefined]],
-    ["calls.1.result.isError", "calls[1].result.isError", [0, null, undefined]],
-    ["calls.2.decision", "calls[2].decision", [null, true, []]],
-    ["calls.2.decision.isApproved", "calls[2].decision.isApproved", ["yes", 1, null, undefined]],
-    ["calls.2.decision.reason", "calls[2].decision.reason", [5, null, {}]],
-    ["calls.0.run", "calls[0].run", [null, "x", []]],
-    ["calls.0.run.version", "calls[0].run.version", [2]],
-    ["calls.0.run.calls.1.status", "calls[0].run.calls[1].status", ["gone"]],
+    ["version", "1, the version this package writes", [0, 2, "1", null, undefined]],
+    ["agentName", "a non-empty string", ["", 5, null, undefined]],
+    ["agentName", `"support", the agent's name`, ["other"]],
+    ["runId", "a non-empty string", ["", 5, null, undefined]],
+    ["sessionKey", "a non-empty string", ["", 5, null]],
+    ["turn", "a whole number from 0", [-1, 1.5, "2", null, undefined]],
+    ["usage", "an object", [null, 5, [], undefined]],
+    ["usage.inputTokens", "a number from 0", [-1, "7", null, undefined]],
+    ["usage.outputTokens", "a number from 0", [-1, Number.NaN, undefined]],
+    ["messages", "an array", [null, {}, undefined]],
+    ["messages.0", "an object", [null, "x", []]],
+    ["messages.0.role", "user, assistant or tool", ["system", null, undefined]],
+    ["messages.0.text", "a string", [5, null, undefined]],
+    ["messages.1.content", "an array", ["x", null, undefined]],
+    ["messages.1.content.0", "an object", [null, "text", []]],
+    ["messages.1.content.0.type", "text, tool-call or provider", [5, null, undefined]],
+    ["messages.1.content.0.text", "a string", [5, null, undefined]],
+    ["messages.1.content.1.toolName", "a string", [5, null, undefined]],
+    ["messages.1.content.1.toolCallId", "a non-empty string", [5, null, "", undefined]],
+    ["messages.2.toolCallId", "a non-empty string", ["", 5, null, undefined]],
+    ["messages.2.toolName", "a string", [5, null, undefined]],
+    ["messages.2.text", "a string", [5, null, undefined]],
+    ["messages.2.isError", "a boolean", ["no", null, undefined]],
+    ["calls", "an array", [null, {}, undefined]],
+    ["calls.1", "an object", [null, "x", []]],
+    ["calls.1.toolCallId", "a non-empty string", ["", 5, null, undefined]],
+    ["calls.1.toolCallId", "one that no other call has", ["out_b"]],
+    ["calls.1.providerToolCallId", "a string", [5, null]],
+    ["calls.1.wireId", "a non-empty string", ["", 5, null, undefined]],
+    ["calls.1.toolName", "a string", [5, null, undefined]],
+    ["calls.1.status", "new, waiting, started or done", ["old", 5, null, undefined]],
+    ["calls.1.result", "an object", [null, "recorded", []]],
+    ["calls.1.result", "a result, as the call is done", [undefined]],
+    ["calls.1.result.text", "a string", [5, null, undefined]],
+    ["calls.1.result.isError", "a boolean", [0, null, undefined]],
+    ["calls.2.decision", "an object", [null, true, []]],
+    ["calls.2.decision.isApproved", "a boolean", ["yes", 1, null, undefined]],
+    ["calls.2.decision.reason", "a string", [5, null, {}]],
+    ["calls.0.run", "an object", [null, "x", []]],
+    ["calls.0.run.version", "1, the version this package writes", [2]],
+    ["calls.0.run.calls.1.status", "new, waiting, started or done", ["gone"]],
+    ["calls.0.toolName", "the name of a sub-agent's tool, as it has a run", ["ping"]],
   ];
 
-  it.each(bad)("is refused by the field %s", async (dotted, field, values) => {
+  it.each(bad)("is refused by the field %s, which must be %s", async (dotted, expected, values) => {
     const { agent } = support();
     const state = copyOf(agent.resume(await pausedState()).reject("out_c", "No.")["~settings"].state as RunState);
     const path = dotted.split(".").map((key) => (/^\d+$/.test(key) ? Number(key) : key));
     for (const value of values) {
       const error = refusal(changed(state, path, value === undefined ? undefined : { value }));
-      expect([value, error?.details]).toEqual([value, expect.objectContaining({ field: `the state.${field}` })]);
-      expect(error?.message).toContain(`the state.${field} must be`);
+      const field = nameOf(path);
+      expect([value, error?.details]).toEqual([value, expect.objectContaining({ field, expected })]);
+      expect(error?.message).toMatch(`[invalid-state] ${field} must be ${expected}; received `);
     }
   });
 
@@ -232,7 +237,9 @@ describe("a state that is not as a run wrote it", () => {
   it("is refused by both names or versions where it is another agent's, or older or newer", async () => {
     const state = await pausedState();
     const messageOf = (changes: object) => refusal({ ...state, ...changes })?.message;
-    expect(messageOf({ agentName: "billing" })).toMatch(/agentName must be "support".*received "billing"/);
+    expect(messageOf({ agentName: "billing" })).toBe(
+      '[invalid-state] the state.agentName must be "support", the agent\'s name; received "billing"',
+    );
     for (const version of [0, 2]) expect(messageOf({ version })).toMatch(`version must be 1, the version`);
     expect(messageOf({ version: 2 })).toMatch(/received 2$/);
   });

@@ -219,7 +219,8 @@ describe("a stream", () => {
       }
     };
     await expect(consume()).rejects.toThrow("the consumer's own");
-    expect(heard.at(-1)).toMatchObject({ type: "run-failed", error: { name: "AbortError" } });
+    const error = { name: "AbortError", message: "the run's stream was left before its end" };
+    expect(heard.at(-1)).toMatchObject({ type: "run-failed", error });
   });
 
   it("that is left in the middle of a text aborts the model's signal", async () => {

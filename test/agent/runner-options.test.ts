@@ -162,19 +162,27 @@ describe.each(ways)("the runner's middleware in a %s run", (_way, drive) => {
 
 describe("new Runner", () => {
   it.each([
-    ["toolConcurrency", { toolConcurrency: 0 }],
-    ["toolConcurrency", { toolConcurrency: 1.5 }],
-    ["toolConcurrency", { toolConcurrency: "4" as never }],
-    ["onListenerError", { onListenerError: "log" as never }],
-    ["middleware", { middleware: (() => {}) as never }],
-    ["middleware", { middleware: [undefined as never] }],
-  ])("refuses a bad %s by name (case %#)", (option, options) => {
-    expect(() => new Runner(options)).toThrow(expect.objectContaining({ code: "invalid-argument" }));
-    expect(() => new Runner(options)).toThrow(option);
+    ["option toolConcurrency must be a positive integer or Infinity; received 0", { toolConcurrency: 0 }],
+    ["option toolConcurrency must be a positive integer or Infinity; received 1.5", { toolConcurrency: 1.5 }],
+    [
+      "option toolConcurrency must be a positive integer or Infinity; received a string",
+      { toolConcurrency: "4" as never },
+    ],
+    ["option onListenerError must be a function; received a string", { onListenerError: "log" as never }],
+    ["option middleware must be an array of functions; received a function", { middleware: (() => {}) as never }],
+    ["an entry of option middleware must be a function; received undefined", { middleware: [undefined as never] }],
+  ])("refuses a bad option by name: %s", (message, options) => {
+    expect(() => new Runner(options)).toThrow(
+      expect.objectContaining({ code: "invalid-argument", message: `[invalid-argument] ${message}` }),
+    );
   });
 
   it.each(ways)("refuses to drive what is no request (%s)", async (_way, drive) => {
-    await expect(drive("Hello" as never)).rejects.toMatchObject({ code: "invalid-argument" });
-    await expect(drive(undefined as never)).rejects.toThrow("agent.prompt(text)");
+    await expect(drive("Hello" as never)).rejects.toThrow(
+      "[invalid-argument] the request must be made by agent.prompt(text); received a string",
+    );
+    await expect(drive(undefined as never)).rejects.toThrow(
+      "[invalid-argument] the request must be made by agent.prompt(text); received undefined",
+    );
   });
 });

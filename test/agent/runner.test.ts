@@ -188,7 +188,7 @@ describe.each(ways)("a %s run", (_way, drive) => {
     const model = scriptedModel(() => ({ toolCalls: [{ toolName: "probe", input: {} }] }));
     const run = drive(new Agent({ name: "looper", model, tools: [probe] }).prompt("x").maxTurns(3));
     await expect(run).rejects.toMatchObject({ code: "max-turns", details: { maxTurns: 3 } });
-    await expect(run).rejects.toThrow('agent "looper"');
+    await expect(run).rejects.toThrow('[max-turns] agent "looper" still called tools after 3 turns; raise .maxTurns()');
     expect(model.requests).toHaveLength(3);
     expect(probe.calls).toHaveLength(3);
   });

@@ -84,7 +84,11 @@ describe.each(ways)("an answer that does not fit in a %s run", (_way, drive) => 
     "rejects with invalid-output when it is no JSON: %j",
     async (text) => {
       const error = await failure(drive(answering(text).output(Weather)));
-      expect(error).toMatchObject({ code: "invalid-output", details: { text, issues: ["the answer is not JSON"] } });
+      expect(error).toMatchObject({
+        code: "invalid-output",
+        message: "[invalid-output] the model's answer does not fit the output schema: the answer is not JSON",
+        details: { text, issues: ["the answer is not JSON"] },
+      });
       expect(error).toMatchObject({ cause: expect.any(SyntaxError) });
     },
   );
@@ -112,7 +116,12 @@ describe.each(ways)("an answer that does not fit in a %s run", (_way, drive) => 
     });
     const text = '{"url":"example"}';
     const error = await failure(drive(answering(text).output(Link)));
-    expect(error).toMatchObject({ code: "invalid-output", details: { text }, cause });
+    expect(error).toMatchObject({
+      code: "invalid-output",
+      message: "[invalid-output] the model's answer does not fit the output schema: the schema failed on it",
+      details: { text, issues: ["the schema failed on it"] },
+      cause,
+    });
   });
 });
 

@@ -167,15 +167,21 @@ describe("a filter that goes wrong", () => {
       .run();
     const failure = events.find((event) => event.type === "tool-failed");
     expect(failure).toMatchObject({ invocation: { toolName: "ask" }, error: { code: "invalid-argument" } });
-    expect(failure?.type === "tool-failed" && String(failure.error)).toContain('sub-agent "ask"');
+    expect(failure).toHaveProperty(
+      "error.message",
+      expect.stringMatching(
+        /^\[invalid-argument\] what the extensions filter of sub-agent "ask" returns must be a ToolCallExtensions; received (undefined|a Promise)$/,
+      ),
+    );
   });
 
   it("by being no filter is refused where the tool is made", () => {
     const inner = calling("inner", recordingTool({ name: "probe" }));
+    const message = 'option extensions of sub-agent "ask" must be "inherit", "none", tokens or a function';
     expect(() => inner.asTool({ name: "ask", extensions: "all" as never })).toThrow(
-      expect.objectContaining({ code: "invalid-argument" }),
+      `[invalid-argument] ${message}; received a string`,
     );
-    expect(() => inner.asTool({ name: "ask", extensions: new Map() as never })).toThrow('sub-agent "ask"');
+    expect(() => inner.asTool({ name: "ask", extensions: new Map() as never })).toThrow(`${message}; received a Map`);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
   type AnyExtensionToken,
   decodeExtensions,
@@ -54,6 +55,14 @@ describe("decodeExtensions", () => {
 
   it("refuses a token without a schema", async () => {
     await expect(decode({ live: "x" }, Live)).rejects.toMatchObject(refused(/has no schema/, "live"));
+    await expect(decode({ live: "x" }, Live)).rejects.toThrow(
+      /^\[not-portable\] extension "live" cannot enter the process: it has no schema; make it with /,
+    );
+  });
+
+  it("judges what JSON cannot write by its schema, and not by its length", async () => {
+    const failure = decode({ "com.example/tenant": undefined }, Tenant);
+    await expect(failure).rejects.toMatchObject(refused(/does not fit its schema at: the root$/, "com.example/tenant"));
   });
 
   it.each([
@@ -63,7 +72,112 @@ describe("decodeExtensions", () => {
   ])("with %s as the JSON of its value: taken %s", async (_what, value, isTaken) => {
     const decoded = decode({ anything: value }, Anything);
     if (isTaken) expect((await decoded).get(Anything)).toBe(value);
-    else await expect(decoded).rejects.toMatchObject(refused(/longer than 16384 characters/, "anything"));
+    else {
+      await expect(decoded).rejects.toMatchObject(refused(/longer than 16384 characters/, "anything"));
+      await expect(decoded).rejects.toThrow(
+        '[not-portable] extension "anything" cannot enter the process: its JSON is longer than 16384 characters',
+      );
+    }
+  });
+});
+
+describe("encodeExtensions", () => {
+  const encode = (value: unknown) => encodeExtensions(new ToolCallExtensions().with(Anything, value), [Anything]);
+
+  it("leaves out what is not in the map, a default too", async () => {
+    const Defaulted = extensionToken("defaulted").of(z.string(), { default: () => "en" });
+    const extensions = new ToolCallExtensions().with(Anything, 1);
+    expect({ ...(await encodeExtensions(extensions, [Tenant, Defaulted, Anything])) }).toEqual({ anything: 1 });
+  });
+
+  it("takes an id that objects use themselves for a key", async () => {
+    const Odd = extensionToken("__proto__").of(z.unknown());
+    const encoded = await encodeExtensions(new ToolCallExtensions().with(Odd, { a: 1 }), [Odd]);
+    expect(JSON.stringify(encoded)).toBe('{"__proto__":{"a":1}}');
+  });
+
+  it.each([
+    [null],
+    ["text"],
+    [true],
+    [false],
+    [-1.5],
+    [[1, [null]]],
+    [{ a: { b: [true] } }],
+    [Object.assign(Object.create(null), { bare: 1 })],
+  ])("writes %j as it is", async (value) => {
+    expect(JSON.stringify((await encode(value))["anything"])).toBe(JSON.stringify(value));
+  });
+
+  it("gives a copy, which does not change with the value", async () => {
+    const value = { list: [1] };
+    const encoded = await encode(value);
+    value.list.push(2);
+    expect(encoded["anything"]).toEqual({ list: [1] });
+  });
+
+  class Money {
+    readonly cents = 4;
+  }
+
+  it.each([
+    ["undefined", undefined],
+    ["NaN", Number.NaN],
+    ["Infinity", Number.POSITIVE_INFINITY],
+    ["a bigint", 1n],
+    ["a symbol", Symbol("s")],
+    ["a function", () => 1],
+    ["a Date", new Date(0)],
+    ["a Map", new Map()],
+    ["an instance of a class", new Money()],
+    ["a cycle", cyclic()],
+  ])("refuses %s, alone and inside, rather than let JSON drop or change it", async (_what, value) => {
+    const message = '[not-portable] extension "anything" cannot leave the process: its value is not plain JSON';
+    for (const whole of [value, { part: value }, [value]]) {
+      await expect(encode(whole)).rejects.toMatchObject({
+        ...refused(/^its value is not plain JSON$/, "anything"),
+        message,
+      });
+    }
+  });
+
+  it("hides what the value's own code throws", async () => {
+    const failure = encode({
+      toJSON: () => {
+        throw new Error("canary-12");
+      },
+    });
+    await expect(failure).rejects.toMatchObject(refused(/^its value is not plain JSON$/, "anything"));
+    await expect(failure).rejects.not.toThrow("canary");
+  });
+
+  it("refuses a token without a schema", async () => {
+    await expect(encodeExtensions(new ToolCallExtensions().with(Live, "x"), [Live])).rejects.toThrow(
+      '[not-portable] extension "live" cannot leave the process: it has no schema; make it with extensionToken(id).of(schema)',
+    );
+  });
+
+  it("says at which places a value does not fit, whichever way the schema writes a path", async () => {
+    const faulty: StandardSchemaV1<unknown, unknown> = {
+      "~standard": {
+        version: 1,
+        vendor: "test",
+        validate: () => ({
+          issues: [
+            { message: "canary-13", path: ["items", 0, "price"] },
+            { message: "canary-13", path: [{ key: "items" }, { key: 1 }] },
+            { message: "canary-13" },
+            { message: "canary-13", path: [] },
+          ],
+        }),
+      },
+    };
+    const Faulty = extensionToken("faulty").of(faulty);
+    const failure = encodeExtensions(new ToolCallExtensions().with(Faulty, "canary-13"), [Faulty]);
+    await expect(failure).rejects.toThrow(
+      '[not-portable] extension "faulty" cannot leave the process: its value does not fit its schema at: items.0.price, items.1, the root, the root',
+    );
+    await expect(failure).rejects.not.toThrow("canary");
   });
 });
 

@@ -147,6 +147,11 @@ describe("require", () => {
     expect(new ToolCallExtensions().require(Limit)).toBe(10);
   });
 
+  it("returns a default that is undefined", () => {
+    const Unset = extensionToken("unset").of<string | undefined>({ default: () => undefined });
+    expect(new ToolCallExtensions().require(Unset)).toBeUndefined();
+  });
+
   it("prefers a stored undefined to the default", () => {
     expect(new ToolCallExtensions().with(Limit, undefined).with(Session, "s-1").require(Limit)).toBeUndefined();
   });
@@ -418,8 +423,10 @@ describe("with", () => {
     const original = new ToolCallExtensions();
     original.insert(Session, "s-1");
     original.with(Session, "s-2").insert(Tenant, "t-1");
+    original.with(Locale, "en");
     expect(original.get(Session)).toBe("s-1");
     expect(original.tokens()).toEqual([Session]);
+    expect(original.isEmpty).toBe(false);
   });
 
   it("does not see what the original gets later", () => {
@@ -541,6 +548,14 @@ describe("clone", () => {
       expect([original.get(Counted), calls]).toEqual([0, 5]);
     },
   );
+
+  it("still copies what declares a clone after another entry was taken out", () => {
+    const Tags = extensionToken("tags").of<string[]>({ clone: (tags) => [...tags] });
+    const original = new ToolCallExtensions().with(Tags, ["a"]).with(Session, "s-1");
+    original.remove(Session);
+    original.clone().get(Tags)?.push("b");
+    expect(original.get(Tags)).toEqual(["a"]);
+  });
 
   it("calls the clone of a replaced value only for the value that is there", () => {
     const seen: string[] = [];
@@ -761,6 +776,7 @@ describe("what is no token", () => {
   it.each([
     [null, "null"],
     ["CANARY", "a string"],
+    [4_217, "a Number"],
     [{ id: "session" }, "an object"],
     [() => Session, "a function"],
   ])("%o is refused by its kind", (token, received) => {

@@ -22,7 +22,12 @@ describe("a call made by name", () => {
     expect(await new ToolSet([pay]).call("pay", {})).toMatchObject({
       status: "failed",
       kind: "error",
-      error: { code: "approval-required", details: { toolName: "pay" }, message: expect.stringContaining('"pay"') },
+      error: {
+        code: "approval-required",
+        details: { toolName: "pay" },
+        message:
+          '[approval-required] tool "pay" needs approval, which only a call that a run\'s model makes can wait for',
+      },
     });
     expect(pay.calls).toEqual([]);
   });
@@ -233,12 +238,16 @@ describe("the rules of a tool", () => {
   });
 
   it.each(["yes", 1, null, {}])("refuse %j for needsApproval by the tool's name", (needsApproval) => {
-    expect(() => define({ needsApproval })).toThrow(/^\[invalid-argument\] needsApproval of tool "pay" must be/);
+    expect(() => define({ needsApproval })).toThrow(
+      /^\[invalid-argument\] needsApproval of tool "pay" must be a boolean or a function; received /,
+    );
     const byHand = { ...recordingTool({ name: "pay" }), needsApproval: needsApproval as boolean };
     expect(() => new ToolSet([byHand])).toThrow(/^\[invalid-argument\] needsApproval of tool "pay" must be/);
   });
 
   it.each(["yes", 1, null, {}])("refuse %j for idempotent by the tool's name", (idempotent) => {
-    expect(() => define({ idempotent })).toThrow(/^\[invalid-argument\] idempotent of tool "pay" must be/);
+    expect(() => define({ idempotent })).toThrow(
+      /^\[invalid-argument\] idempotent of tool "pay" must be a boolean; received /,
+    );
   });
 });

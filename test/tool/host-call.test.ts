@@ -51,13 +51,19 @@ test.each([
   null,
   "chat-7",
   { ...first, run: "chat-7" },
+  { ...first, run: ["chat-7", 7] },
   { ...first, turn: 0 },
+  { ...first, turn: 1.5 },
   { ...first, earlierCallIds: [7] },
+  { ...first, earlierCallIds: undefined },
   { ...first, repeat: undefined },
+  { ...first, repeat: -1 },
   { ...first, isApproved: 1 },
 ])("a place that is none is refused: %o", async (host) => {
   // What JavaScript may pass.
-  await expect(call("call_abc", host as HostCall)).rejects.toThrow(/\[invalid-argument\] option host must be/);
+  await expect(call("call_abc", host as HostCall)).rejects.toThrow(
+    "[invalid-argument] option host must be { run, turn, earlierCallIds, repeat, isApproved }; received ",
+  );
 });
 
 test("a run inside a call is another than the same words outside, and the call is its parent", async () => {

@@ -142,6 +142,26 @@ describe("a schema that gives no JSON Schema", () => {
     );
   });
 
+  it("because its converter throws what is no error is refused all the same", () => {
+    const convert = () => {
+      throw "not today";
+    };
+    const input = {
+      "~standard": {
+        version: 1,
+        vendor: "acme",
+        validate: (value: unknown) => ({ value }),
+        jsonSchema: { input: convert, output: convert },
+      },
+    } as const;
+    expect(() => define(input)).toThrow(
+      expect.objectContaining({
+        message: '[unsupported-schema] tool "lookup": acme cannot express its schema as JSON Schema: no reason given',
+        cause: "not today",
+      }),
+    );
+  });
+
   it("is refused by a ToolSet where a tool written by hand has it", () => {
     const tool = { name: "lookup", input: v.object({ id: v.number() }), call: () => "found" };
     expect(() => new ToolSet([tool])).toThrow('[unsupported-schema] tool "lookup"');

@@ -258,7 +258,9 @@ describe("middleware that fails", () => {
       return undefined;
     };
     const tools = new ToolSet([recordingTool()], { middleware: [forgetful as ToolMiddleware] });
-    expect(await tools.call("recording", {})).toMatchObject({ status: "failed", kind: "error" });
+    const message =
+      "[invalid-argument] what a middleware returns must be a ToolOutcome, such as that of next(call); received undefined";
+    expect(await tools.call("recording", {})).toMatchObject({ status: "failed", kind: "error", error: { message } });
   });
 
   it("does not end the run when it forgets to return the outcome", async () => {

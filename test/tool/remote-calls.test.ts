@@ -67,8 +67,19 @@ describe("a call whose identity another process made", () => {
     expect(await outputOf("identity", {})).toMatchObject({ isRemote: false, invocationKey: undefined });
   });
 
-  it.each([{ toolCallId: "" }, { invocationKey: "" }])("refuses %o", async (remote) => {
-    await expect(outputOf("identity", { remote })).rejects.toThrow(/option remote\.\w+ must be a non-empty string/);
+  it("may leave either out", async () => {
+    const remote = { toolCallId: undefined, invocationKey: KEY };
+    expect(await outputOf("identity", { remote })).toMatchObject({ invocationKey: KEY, isRemote: true });
+  });
+
+  it.each([
+    [{ toolCallId: "" }, "toolCallId", "an empty string"],
+    [{ invocationKey: "" }, "invocationKey", "an empty string"],
+    [{ invocationKey: 7 as never }, "invocationKey", "7"],
+  ])("refuses %o", async (remote, field, received) => {
+    await expect(outputOf("identity", { remote })).rejects.toThrow(
+      `[invalid-argument] option remote.${field} must be a non-empty string; received ${received}`,
+    );
   });
 });
 
@@ -132,7 +143,7 @@ describe("the listener of a call", () => {
 
   it("is refused where it is not a function", async () => {
     await expect(outputOf("identity", { listener: "x" as never })).rejects.toThrow(
-      "option listener must be a function",
+      "[invalid-argument] option listener must be a function; received a string",
     );
   });
 });

@@ -60,7 +60,9 @@ describe("toolResult", () => {
   });
 
   it("refuses extensions that are no map", () => {
-    expect(() => toolResult("3 hits", { cost: 2 } as never)).toThrow(/^\[invalid-argument\].*a ToolCallExtensions/);
+    expect(() => toolResult("3 hits", { cost: 2 } as never)).toThrow(
+      "[invalid-argument] the extensions of toolResult() must be a ToolCallExtensions; received an object",
+    );
   });
 });
 
@@ -105,6 +107,17 @@ describe("an outcome", () => {
       kind: "missing-extension",
       error: { details: { missing: ["cost-cents"] } },
     });
+  });
+});
+
+describe("the text for a call that waits inside", () => {
+  it("says so, of whatever run", async () => {
+    const tool = recordingTool({ name: "ask" });
+    await new ToolSet([tool]).call("ask", {});
+    const [call] = tool.calls;
+    if (call === undefined) throw new Error("not called");
+    const outcome = { status: "paused", state: {}, invocation: call.invocation } as const;
+    expect(outcomeText(outcome, "ask")).toBe('Tool "ask" waits for approval.');
   });
 });
 

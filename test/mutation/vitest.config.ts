@@ -1,0 +1,33 @@
+import type { ViteUserConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+import project from "../../vitest.config.ts";
+
+const FOLDERS = ["extensions", "invocation", "tool", "agent", "field-cases"];
+
+/** The tests of the smallest parts first: they are the quickest to fail, and the first failure ends a mutant's run. */
+class SmallPartsFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number =>
+      FOLDERS.findIndex((folder) => moduleId.includes(`/test/${folder}/`));
+    return files.toSorted((one, other) => place(one) - place(other));
+  }
+}
+
+const config: ViteUserConfig = {
+  ...project,
+  test: {
+    ...project.test,
+    include: [...FOLDERS.map((folder) => `test/${folder}/*.test.ts`), "test/pins/invocation-key.test.ts"],
+    // Of the built package, or of other processes, where no mutant is.
+    exclude: ["test/field-cases/{l-copies,d-idempotency,h-mcp}.test.ts"],
+    typecheck: { enabled: false },
+    reporters: [],
+    // One worker then loads the sources once for all files of a mutant: a third of the time.
+    isolate: false,
+    sequence: { sequencer: SmallPartsFirst },
+    // What a mutant lets hang costs this long.
+    testTimeout: 10_000,
+  },
+};
+
+export default config;
