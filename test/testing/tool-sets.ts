@@ -1,11 +1,16 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, stepCountIs } from "ai";
+import type * as Root from "tool-call-extensions";
 import {
   Agent,
   defineTool,
+  outcomeText,
   type PromptRequest,
   type RunEvent,
+  type Runner,
+  ToolError,
   type ToolEvent,
+  ToolInvocationContext,
   type ToolOutcome,
   ToolSet,
 } from "tool-call-extensions";
@@ -63,6 +68,19 @@ export const runOfAgent =
       const agent = new AgentClass({ name: "host", model: callingModel(name, input, toolCallId), tools: set });
       const request = heeding(inSession(agent.prompt("Go."), sessionKey).toolExtensions(extensions), signal);
       return outcomeOf(name, (listen) => request.on(listen).run());
+    });
+  };
+
+/** Each call is one of a runner's run, which has the middleware. */
+export const runOfRunner =
+  (RunnerClass: typeof Runner): MakeToolSet =>
+  (tools, { middleware }) => {
+    const set = new ToolSet(tools);
+    const runner = new RunnerClass({ middleware });
+    return calledBy(set, (name, input, extensions, { toolCallId, sessionKey, signal }) => {
+      const agent = new Agent({ name: "host", model: callingModel(name, input, toolCallId), tools: set });
+      const request = heeding(inSession(agent.prompt("Go."), sessionKey).toolExtensions(extensions), signal);
+      return outcomeOf(name, (listen) => runner.run(request.on(listen)));
     });
   };
 
@@ -155,6 +173,33 @@ export const overMcp =
     );
     onTestFinished(close);
     return new ToolSet(await mcpTools(client, { forward, invocation: true }));
+  };
+
+/** Each call goes to another set as JSON, with what the core itself has for that. */
+export const overJson =
+  ({ encodeExtensions, decodeExtensions }: Pick<typeof Root, "encodeExtensions" | "decodeExtensions">): MakeToolSet =>
+  (tools, { middleware, forward }) => {
+    const tokens = Object.values(forward);
+    const far = new ToolSet(tools, { middleware });
+    const answer = async (name: string, wire: string, signal: AbortSignal): Promise<ToolOutcome> => {
+      const { input, sent, remote } = JSON.parse(wire);
+      return far.callWithExtensions(name, input, await decodeExtensions(sent, tokens), { remote, signal });
+    };
+    const near = far.definitions.map(({ name, inputSchema }) =>
+      defineTool({
+        name,
+        input: inputSchema,
+        callWithExtensions: async (input, extensions) => {
+          const { toolCallId, invocationKey, signal } = extensions.require(ToolInvocationContext);
+          const sent = await encodeExtensions(extensions, tokens);
+          const wire = JSON.stringify({ input, sent, remote: { toolCallId, invocationKey } });
+          const outcome = await answer(name, wire, signal);
+          if (outcome.status === "completed") return outcome.output;
+          throw new ToolError(outcomeText(outcome, name));
+        },
+      }),
+    );
+    return new ToolSet(near);
   };
 
 /** Each call is made inside a call of the one tool that the model is given. */
