@@ -111,7 +111,9 @@ export function toAiSdkTools<Needs extends string>(
       [name, { ...toTool(host, tool, inputSchema), ...(isFromContext && { contextSchema: contextSchema(tools) }) }],
     ];
   });
-  return Object.fromEntries(named);
+  // Without a prototype: the AI SDK would take `constructor`, which a model asked for, for one of the tools.
+  const record: Record<string, AiSdkTool> = Object.create(null);
+  return Object.assign(record, Object.fromEntries(named));
 }
 
 function assertArguments(tools: unknown, extensions: unknown, options: unknown): void {

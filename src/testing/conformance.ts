@@ -25,3 +25,14 @@ export function thrownBy(work: () => unknown): unknown {
   }
   return undefined;
 }
+
+const LIMIT_MS = 2_000;
+
+/** A host that never settles would hold up the whole test file, or be told by the test runner's time-out alone. */
+export async function within<Value>(work: Promise<Value>, fault: string): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const limit = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`${fault} within ${LIMIT_MS} ms`)), LIMIT_MS);
+  });
+  return await Promise.race([work, limit]).finally(() => clearTimeout(timer));
+}

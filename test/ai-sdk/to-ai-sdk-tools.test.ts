@@ -63,6 +63,11 @@ describe("what the AI SDK is given", () => {
     expect(seen).toEqual([4]);
   });
 
+  test("no tool under a name that every object has", () => {
+    const tools = toAiSdkTools(new ToolSet([recordingTool()]), new ToolCallExtensions());
+    for (const name of ["constructor", "toString", "__proto__"]) expect(tools[name]).toBeUndefined();
+  });
+
   test.each<[string, unknown, unknown]>([
     ["text", "hi", "hi"],
     ["nothing", undefined, "(no output)"],

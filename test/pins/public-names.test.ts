@@ -100,6 +100,7 @@ test("the adapters export exactly these names", () => {
     "recordingTool",
     "scriptedModel",
     "toolConformance",
+    "toolSetConformance",
   ]);
   expect(namesOf("once/index.ts")).toEqual(["OnceOptions", "OnceStore", "memoryOnceStore", "once"]);
   expect(namesOf("postgres/index.ts")).toEqual([

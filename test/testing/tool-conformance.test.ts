@@ -1,45 +1,16 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { type Tool, ToolCallExtensions, wrapTool } from "tool-call-extensions";
+import { ToolCallExtensions, wrapTool } from "tool-call-extensions";
 import { recordingTool, toolConformance } from "tool-call-extensions/testing";
 import { describe, expect, it, test } from "vitest";
+import { type AnyTool, enter, type MakeTool, ToolClass } from "./kinds.ts";
 
-type AnyTool = Tool<never, unknown, never>;
-type MakeTool = Parameters<typeof toolConformance>[0]["makeTool"];
-
-/** Enters a tool as dispatch does. */
-const enter = (tool: AnyTool, input: unknown, extensions: ToolCallExtensions<"tool-invocation">): unknown =>
-  (tool.callWithExtensions ?? tool.call)(input as never, extensions);
-
-class ToolClass {
-  readonly name = "class_tool";
-  readonly input = { type: "object" };
-  readonly requires;
-  readonly needsApproval;
-  readonly idempotent;
-  readonly retries;
-  readonly #inner: AnyTool;
-  constructor(inner: AnyTool) {
-    ({
-      requires: this.requires,
-      needsApproval: this.needsApproval,
-      idempotent: this.idempotent,
-      retries: this.retries,
-    } = inner);
-    this.#inner = inner;
-  }
-  call(): never {
-    throw new Error("not by this entry");
-  }
-  callWithExtensions(input: unknown, extensions: ToolCallExtensions<"tool-invocation">): unknown {
-    return enter(this.#inner, input, extensions);
-  }
-}
-
+// No sub-agent, which takes a prompt and gives its model's answer: it calls tools, and the kit of tool sets is for that.
 const kinds: Readonly<Record<string, MakeTool>> = {
   defineTool: (inner) => inner,
   "defineTool, by hand": (inner) => ({ ...inner }),
   "a class": (inner) => new ToolClass(inner),
+  "a tool that is tried again": (inner) => ({ retries: { max: 1, minDelayMs: 1 }, ...inner }),
   wrapTool: (inner) => wrapTool(inner, { callWithExtensions: (input, extensions, next) => next(input, extensions) }),
   "wrapTool, renamed": (inner) =>
     wrapTool(inner, { name: "other", callWithExtensions: (input, extensions, next) => next(input, extensions) }),
