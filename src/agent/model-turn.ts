@@ -51,7 +51,10 @@ async function answer(model: Model, request: ModelRequest, question: TurnQuestio
   if (question.isStreaming && model.stream !== undefined) {
     for await (const part of model.stream(request)) {
       cancellation.throwIfAborted();
-      if (part.type === "response") return checkResponse(part.response);
+      if (part?.type === "response") return checkResponse(part.response);
+      if (part?.type !== "text-delta" || typeof part.text !== "string") {
+        throw new TypeError("its stream has a part that is neither a text-delta with a text nor a response");
+      }
       onText?.(part.text);
     }
     throw new Error("its stream ended without a response part");

@@ -148,8 +148,7 @@ function build<Needs extends string, Output>(settings: RequestSettings<Output>):
       if (settings.state !== undefined) throw notOnResume(".history()", "the state holds its conversation");
       if (!Array.isArray(history)) throw invalidArgument("the argument of .history()", history, "an array of messages");
       for (const message of history) {
-        if (typeof message?.role !== "string")
-          throw invalidArgument("a message of .history()", message, "one with a role");
+        if (!isMessage(message)) throw invalidArgument("a message of .history()", message, MESSAGE);
       }
       return change({ history: [...history] });
     },
@@ -182,6 +181,15 @@ function build<Needs extends string, Output>(settings: RequestSettings<Output>):
   };
   // The two conditional members are functions at run time whatever `Needs` is: without the compiler they fail by name.
   return Object.freeze(request) as PromptRequest<Needs, Output>;
+}
+
+const MESSAGE = "one of role user or tool with a text, or of role assistant with a content array";
+
+/** What the loop reads of a message: a conversation may come from a store. */
+function isMessage(message: Message): boolean {
+  if (message?.role === "user" || message?.role === "tool") return typeof message.text === "string";
+  if (message?.role !== "assistant" || !Array.isArray(message.content)) return false;
+  return message.content.every((part) => typeof part?.type === "string");
 }
 
 function notOnResume(method: string, reason: string): ToolCallExtensionsError {

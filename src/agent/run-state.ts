@@ -101,13 +101,17 @@ function unknownCall(toolCallId: string, calls: readonly PendingCall[]): ToolCal
   return new ToolCallExtensionsError("unknown-call", message, { toolCallId, pending });
 }
 
+/** More than agents have in one another; what is nested without a bound ends in a stack overflow. */
+const MAX_DEPTH = 100;
+
 /**
  * Reads a state from anywhere: whatever is not as a run wrote it is refused.
  *
  * @throws ToolCallExtensionsError `invalid-state`, naming the field.
  */
-export function readRunState(value: unknown, field = "the state"): RunState {
+export function readRunState(value: unknown, field = "the state", depth = 0): RunState {
   const state = record(value, field);
+  if (depth > MAX_DEPTH) throw stateError(field, "a deeper one", `at most ${MAX_DEPTH} runs deep`);
   check(state["version"] === 1, `${field}.version`, state["version"], "1, the version this package writes");
   for (const name of ["agentName", "runId"]) checkString(state[name], `${field}.${name}`);
   if (state["sessionKey"] !== undefined) checkString(state["sessionKey"], `${field}.sessionKey`);
@@ -118,7 +122,7 @@ export function readRunState(value: unknown, field = "the state"): RunState {
     checkMessage(item, `${field}.messages[${index}]`);
   }
   for (const [index, item] of list(state["calls"], `${field}.calls`).entries()) {
-    checkCall(item, `${field}.calls[${index}]`);
+    checkCall(item, `${field}.calls[${index}]`, depth);
   }
   checkDistinct(list(state["calls"], `${field}.calls`), field);
   // Every field has been checked above.
@@ -141,7 +145,7 @@ export function assertAgents(state: RunState, agent: AgentOfTool, field = "the s
   }
 }
 
-function checkCall(value: unknown, field: string): void {
+function checkCall(value: unknown, field: string, depth: number): void {
   const call = record(value, field);
   for (const name of ["toolCallId", "wireId"]) checkString(call[name], `${field}.${name}`);
   check(typeof call["toolName"] === "string", `${field}.toolName`, call["toolName"], "a string");
@@ -162,7 +166,7 @@ function checkCall(value: unknown, field: string): void {
     check(typeof text === "string", `${field}.result.text`, text, "a string");
     check(typeof isError === "boolean", `${field}.result.isError`, isError, "a boolean");
   }
-  if (run !== undefined) readRunState(run, `${field}.run`);
+  if (run !== undefined) readRunState(run, `${field}.run`, depth + 1);
 }
 
 function checkMessage(value: unknown, field: string): void {

@@ -232,7 +232,8 @@ export class Run<Output> implements AgentRunScope {
 
   #endTurn(): void {
     const message = this.#messages.at(-1);
-    this.#messages.push(...this.#calls.toMessages());
+    // Not `push(...messages)`: a model may make more calls than a function takes arguments.
+    for (const result of this.#calls.toMessages()) this.#messages.push(result);
     this.#calls = new TurnCalls([]);
     if (message?.role !== "assistant") return;
     this.emit?.({ ...this.#eventBase(), type: "turn-completed", turn: this.#turn, message });

@@ -1,5 +1,6 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonValue } from "type-fest";
-import { ToolCallExtensionsError } from "../errors.ts";
+import { invalidArgument, ToolCallExtensionsError } from "../errors.ts";
 import { type AnyExtensionToken, asReadable } from "./extension-token.ts";
 import { ToolCallExtensions } from "./tool-call-extensions.ts";
 
@@ -43,7 +44,7 @@ const MAX_INBOUND_TEXT = 16_384;
  * schema, and everything else in it is ignored. What is not there is left out.
  *
  * @throws ToolCallExtensionsError `not-portable` when a token has no schema, or its value does not fit it or takes more than
- * 16,384 characters of JSON. The message never holds the value.
+ * 16,384 characters of JSON; `invalid-argument` when the JSON is no object. The message never holds the value.
  * @example
  * ```ts
  * import { decodeExtensions, extensionToken } from "tool-call-extensions";
@@ -59,6 +60,9 @@ export async function decodeExtensions(
   json: Readonly<Record<string, unknown>>,
   tokens: readonly AnyExtensionToken[],
 ): Promise<ToolCallExtensions<string>> {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw invalidArgument("the JSON of the extensions", json, "an object, keyed by token id");
+  }
   const extensions = new ToolCallExtensions<string>();
   for (const token of tokens) {
     if (!Object.hasOwn(json, token.id)) continue;
@@ -87,7 +91,8 @@ async function validated(token: AnyExtensionToken, value: unknown, direction: Di
   if (schema === undefined) {
     throw notPortable(token, direction, "it has no schema; make it with extensionToken(id).of(schema)");
   }
-  const result = await schema["~standard"].validate(value);
+  const result = await resultOf(schema, value);
+  if (result === undefined) throw notPortable(token, direction, "its schema failed on it");
   if (result.issues === undefined) return result.value;
   // A schema's messages may quote the value; its paths do not.
   const places = result.issues.map(({ path = [] }) =>
@@ -95,6 +100,18 @@ async function validated(token: AnyExtensionToken, value: unknown, direction: Di
   );
   const at = places.map((place) => place || "the root").join(", ");
   throw notPortable(token, direction, `its value does not fit its schema at: ${at}`);
+}
+
+async function resultOf(
+  schema: StandardSchemaV1,
+  value: unknown,
+): Promise<StandardSchemaV1.Result<unknown> | undefined> {
+  try {
+    return await schema["~standard"].validate(value);
+  } catch {
+    // Dropped on purpose: what a transform or a check of the schema throws may hold the value.
+    return undefined;
+  }
 }
 
 /** A copy, so that what is sent does not change with the value; whatever JSON would drop or alter is refused. */

@@ -106,6 +106,9 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
+/** More than a server has: one that always gives another cursor would be read for ever. */
+const MAX_PAGES = 1_000;
+
 /** Reads every page. */
 export async function listTools(client: McpClient): Promise<readonly McpToolDescription[]> {
   const tools: McpToolDescription[] = [];
@@ -114,10 +117,13 @@ export async function listTools(client: McpClient): Promise<readonly McpToolDesc
   do {
     cursors.add(cursor);
     const page = await client.listTools(cursor === undefined ? {} : { cursor });
-    tools.push(...page.tools);
+    // Not `push(...tools)`: a page may have more of them than a function takes arguments.
+    for (const tool of page.tools) tools.push(tool);
     cursor = page.nextCursor;
     if (cursor !== undefined && cursors.has(cursor))
       throw new Error(`the server's list of tools has no end: it gives a cursor again`);
+    if (cursor !== undefined && cursors.size >= MAX_PAGES)
+      throw new Error(`the server's list of tools has no end: ${MAX_PAGES} pages, and more`);
   } while (cursor !== undefined);
   // Version 1 checks results by the output schemas of the page that it read last, and forgets the others'.
   if (cursors.size > 1) {

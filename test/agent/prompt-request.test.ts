@@ -247,11 +247,18 @@ describe("bad arguments", () => {
       "the argument of .history() must be an array of messages; received a string",
       () => request.history("Hello" as never),
     ],
-    ["a message of .history() must be one with a role; received null", () => request.history([null as never])],
-    [
-      "a message of .history() must be one with a role; received an object",
-      () => request.history([{ text: "Hello" } as never]),
-    ],
+    ...[
+      null,
+      { text: "Hello" },
+      { role: "assistant" },
+      { role: "assistant", content: [null] },
+      { role: "user", content: [] },
+      { role: "system", text: "x" },
+    ].map((message): [string, () => unknown] => [
+      "a message of .history() must be one of role user or tool with a text, or of role assistant with a content array; " +
+        `received ${message === null ? "null" : "an object"}`,
+      () => request.history([message as never]),
+    ]),
     [
       "the argument of .signal() must be an AbortSignal; received an AbortController",
       () => request.signal(new AbortController() as never),

@@ -182,6 +182,30 @@ describe("a streaming run", () => {
     expect(isClosed).toBe(true);
     expect(events.some(({ type }) => type === "text-delta")).toBe(false);
   });
+
+  it.each([
+    null,
+    {},
+    { type: "ping" },
+    { type: "text-delta" },
+    { type: "text-delta", text: 7 },
+    { type: "x", text: "x" },
+  ])("a streamed part %o fails the run, and is no piece of the text", async (part) => {
+    const model: Model = {
+      generate: async () => answer,
+      async *stream() {
+        yield part as never;
+        yield { type: "response", response: answer };
+      },
+    };
+    const told: unknown[] = [];
+    const request = new Agent({ name: "a", model }).prompt("x").on((event) => {
+      if (event.type === "text-delta") told.push(event.text);
+    });
+    const error = await stream(request).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "model-failed", message: expect.stringContaining("neither a text-delta") });
+    expect(told).toEqual([]);
+  });
 });
 
 describe("a blocking run", () => {

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import {
   type AnyExtensionToken,
@@ -51,6 +52,29 @@ describe("decodeExtensions", () => {
     const failure = decode({ "com.example/tenant": { id: ["canary-11"] } }, Tenant);
     await expect(failure).rejects.toMatchObject(refused(/does not fit its schema at: id$/, "com.example/tenant"));
     await expect(failure).rejects.not.toThrow("canary");
+  });
+
+  it("does not pass on what a schema throws, which may hold the value", async () => {
+    const Checked = extensionToken("checked").of(
+      z.string().refine((text) => {
+        throw new Error(text);
+      }),
+    );
+    const failure = decode({ checked: "canary-12" }, Checked);
+    await expect(failure).rejects.toMatchObject(refused(/^its schema failed on it$/, "checked"));
+    const extensions = new ToolCallExtensions().with(Checked, "canary-12");
+    await expect(encodeExtensions(extensions, [Checked])).rejects.toMatchObject(refused(/schema failed/, "checked"));
+    expect(inspect(await failure.catch((error: unknown) => error))).not.toContain("canary");
+  });
+
+  it.each([null, undefined, "length", ["x"], 7])("refuses %o in the place of the JSON object", async (json) => {
+    const Length = extensionToken("length").of(z.unknown());
+    // What JSON.parse may give, for all the type says.
+    const decoded = decode(json as never, Length);
+    await expect(decoded).rejects.toMatchObject({
+      code: "invalid-argument",
+      details: { expected: "an object, keyed by token id" },
+    });
   });
 
   it("refuses a token without a schema", async () => {
