@@ -1,9 +1,13 @@
 import { format, inspect } from "node:util";
+import {
+  type AnyExtensionToken,
+  extensionToken,
+  ToolCallExtensions,
+  ToolCallExtensionsError,
+  ToolInvocationContext,
+} from "tool-call-extensions";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { ToolCallExtensionsError } from "../../src/errors.ts";
-import { extensionToken, sharedToken } from "../../src/extensions/extension-token.ts";
-import { ToolCallExtensions } from "../../src/extensions/tool-call-extensions.ts";
 
 const Session = extensionToken("session").of<string>();
 const Tenant = extensionToken("tenant").of(z.string());
@@ -56,14 +60,14 @@ describe("insert", () => {
   });
 
   it("refuses a reserved token and leaves the map as it was", () => {
-    const Reserved = sharedToken("test/reserved-insert", { reserved: true });
+    const Reserved: AnyExtensionToken = ToolInvocationContext;
     const extensions = new ToolCallExtensions();
     // @ts-expect-error its value type is hidden
     expect(() => extensions.insert(Reserved, "spoofed")).toThrow(
       expect.objectContaining({
         code: "reserved-token",
-        message: expect.stringContaining('"test/reserved-insert"'),
-        details: { tokenId: "test/reserved-insert" },
+        message: expect.stringContaining('"tool-invocation"'),
+        details: { tokenId: "tool-invocation" },
       }),
     );
     expect(extensions.isEmpty).toBe(true);
@@ -445,10 +449,10 @@ describe("with", () => {
   });
 
   it("refuses a reserved token", () => {
-    const Reserved = sharedToken("test/reserved-with", { reserved: true });
+    const Reserved: AnyExtensionToken = ToolInvocationContext;
     // @ts-expect-error its value type is hidden
     expect(() => new ToolCallExtensions().with(Reserved, "spoofed")).toThrow(
-      expect.objectContaining({ code: "reserved-token", details: { tokenId: "test/reserved-with" } }),
+      expect.objectContaining({ code: "reserved-token", details: { tokenId: "tool-invocation" } }),
     );
   });
 });
@@ -687,7 +691,7 @@ describe("~bind", () => {
   });
 
   it("lets a reserved token through", () => {
-    const Reserved = sharedToken("test/reserved-bind", { reserved: true });
+    const Reserved: AnyExtensionToken = ToolInvocationContext;
     expect(new ToolCallExtensions()["~bind"](Reserved, "made by the library").has(Reserved)).toBe(true);
   });
 
@@ -888,7 +892,7 @@ describe("printing", () => {
 
     it("in an error gives ids and no value", () => {
       const Absent = extensionToken("absent-id").of<string>();
-      const Reserved = sharedToken("test/reserved-print", { reserved: true });
+      const Reserved: AnyExtensionToken = ToolInvocationContext;
       const faults: readonly (() => unknown)[] = [
         () => extensions.require(Absent),
         () => extensions.expect(Absent),

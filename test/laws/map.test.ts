@@ -1,8 +1,12 @@
 import fc from "fast-check";
+import {
+  type ExtensionToken,
+  extensionToken,
+  ToolCallExtensions,
+  ToolCallExtensionsError,
+  ToolInvocationContext,
+} from "tool-call-extensions";
 import { describe, expect, it } from "vitest";
-import { ToolCallExtensionsError } from "../../src/errors.ts";
-import { type ExtensionToken, extensionToken, sharedToken } from "../../src/extensions/extension-token.ts";
-import { ToolCallExtensions } from "../../src/extensions/tool-call-extensions.ts";
 
 type Token = ExtensionToken<string, unknown>;
 type Extensions = ToolCallExtensions<string>;
@@ -21,7 +25,7 @@ const CLONED: readonly Token[] = ["f", "g", "h"].map((id) =>
 );
 const TOKENS: readonly Token[] = [...BINDABLE, ...CLONED];
 // Every token is a full one at run time.
-const RESERVED = sharedToken("test/law-reserved", { reserved: true }) as Token;
+const RESERVED = ToolInvocationContext as Token;
 const READABLE: readonly Token[] = [...TOKENS, RESERVED];
 
 /** A map beside the native `Map` that says what it must hold. */

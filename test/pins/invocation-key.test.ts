@@ -1,42 +1,12 @@
-import { readFileSync } from "node:fs";
-import { deriveInvocationKey, ToolSet } from "tool-call-extensions";
+import { Agent, deriveInvocationKey, type Model, ToolSet } from "tool-call-extensions";
 import { recordingTool } from "tool-call-extensions/testing";
 import { describe, expect, it } from "vitest";
-import { invocationKey } from "../../src/invocation/invocation-key.ts";
+import { derivedKeys, invocationKeys, textOf } from "./invocation-key-vectors.ts";
 
-// The vectors were computed once from the recipe with node:crypto and an encoder of their own. What they say never changes:
-// downstream systems keep these keys. They live in JSON so that test/runtimes reads the same ones in every runtime.
-
-type Text = string | { readonly repeat: string; readonly times: number };
-
-interface Vectors {
-  readonly invocationKeys: readonly {
-    readonly name: string;
-    readonly sessionKey: Text;
-    readonly toolCallId: string;
-    readonly key: string;
-  }[];
-  readonly derivedKeys: readonly {
-    readonly name: string;
-    readonly key: string;
-    readonly label: Text;
-    readonly derivedKey: string;
-  }[];
-}
-
-const { invocationKeys, derivedKeys }: Vectors = JSON.parse(
-  readFileSync(new URL("invocation-key.vectors.json", import.meta.url), "utf8"),
-);
-
-const textOf = (text: Text) => (typeof text === "string" ? text : text.repeat.repeat(text.times));
-/** A session key and a call id are never empty; the recipe is fixed for those as well. */
+/** A session key and a call id are never empty; the test of the recipe itself has those vectors as well. */
 const possible = invocationKeys.filter(({ sessionKey, toolCallId }) => sessionKey !== "" && toolCallId !== "");
 
 describe("the invocation key", () => {
-  it.each(invocationKeys)("of $name is $key", ({ sessionKey, toolCallId, key }) => {
-    expect(invocationKey(textOf(sessionKey), toolCallId)).toBe(key);
-  });
-
   it.each(possible)("that a tool reads, of $name, is $key", async ({ sessionKey, toolCallId, key }) => {
     const tool = recordingTool();
     await new ToolSet([tool]).call("recording", {}, { sessionKey: textOf(sessionKey), toolCallId });
@@ -52,6 +22,40 @@ describe("the invocation key", () => {
       expect(key).toHaveLength(36);
       expect(key).toMatch(/^ik1_[0-9a-v]{32}$/);
     }
+  });
+});
+
+/** Calls one tool twice, with an id that another turn repeats or with none, and ends. */
+const asking = (toolName: string, toolCallId: string | undefined): Model => ({
+  generate: async ({ messages }) => {
+    const isDone = messages.filter(({ role }) => role === "assistant").length > 1;
+    const call = { type: "tool-call", toolName, toolCallId, input: { prompt: "x" } } as const;
+    return { content: isDone ? [{ type: "text", text: "Done." }] : [call] };
+  },
+});
+
+describe("a run in a session", () => {
+  it("gives these ids and keys, wherever and however often it is made", async () => {
+    const inner = new Agent({
+      name: "inner",
+      model: asking("leaf", "leaf:0"),
+      tools: [recordingTool({ name: "leaf" })],
+    });
+    const outer = new Agent({ name: "outer", model: asking("ask", undefined), tools: [inner.asTool({ name: "ask" })] });
+    const calls: unknown[] = [];
+    for await (const event of outer.prompt("x").session("chat-7").stream()) {
+      if (event.type !== "tool-requested") continue;
+      const { toolName, toolCallId, invocationKey, parent } = event.invocation;
+      calls.push([toolName, toolCallId, invocationKey, parent?.toolCallId]);
+    }
+    expect(calls).toEqual([
+      ["ask", "NNfSKqUqH", "ik1_45116u0sde5iv38drl7l68jaeij8hhfs", undefined],
+      ["leaf", "k386l1zDS", "ik1_bu1q9htl1fmkgguf6o3fgjt65naq5fov", "NNfSKqUqH"],
+      ["leaf", "nGj0m7rDO", "ik1_9gg4t160mjg4ertfpb85jbnu40gfd8a9", "NNfSKqUqH"],
+      ["ask", "b6a7DpIUf", "ik1_dvovntggi40aocv3lc53fdo0fdd3tget", undefined],
+      ["leaf", "7slwNWq1Q", "ik1_4b7rd6q0vnuq01de5d6r0vhsfb5idq9h", "b6a7DpIUf"],
+      ["leaf", "Hi9FQMWiF", "ik1_i128m2mes5dp134d24dljrngpjml3mqf", "b6a7DpIUf"],
+    ]);
   });
 });
 
