@@ -1,3 +1,9 @@
+/**
+ * Agents, tools, and the map that carries private values to every call.
+ *
+ * @module
+ */
+
 // For applications.
 export { Agent, type AgentOptions } from "./agent/agent.ts";
 // For authors of adapters and other libraries.

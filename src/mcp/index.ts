@@ -1,3 +1,9 @@
+/**
+ * The tools of MCP servers for your agents, and your tools for MCP clients.
+ *
+ * @module
+ */
+
 export type { McpClient } from "./mcp-client.ts";
 export { McpResult, mcpResult } from "./mcp-result.ts";
 export type { McpServer } from "./mcp-server.ts";

@@ -1,3 +1,9 @@
+/**
+ * A store for `once` in PostgreSQL, for any number of processes.
+ *
+ * @module
+ */
+
 export {
   type PostgresClient,
   type PostgresOnceOptions,

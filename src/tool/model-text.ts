@@ -1,4 +1,4 @@
-/** The longest text a tool result puts before the model, in UTF-16 code units; `docs/concepts.md` documents it. */
+/** The longest text a tool result puts before the model, in UTF-16 code units; `docs/guides/tools.md` documents it. */
 const MAX_MODEL_TEXT = 65_536;
 const MAX_DEPTH = 32;
 const CUT_OFF = "[cut off: the result is too long]";

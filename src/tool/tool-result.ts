@@ -118,7 +118,7 @@ function isToolResult(value: unknown): value is ToolResult<unknown> {
 /**
  * Gives the text the model is shown for an outcome.
  *
- * A string output is passed as it is, anything else as JSON (see `docs/concepts.md` for what JSON cannot hold). Of a
+ * A string output is passed as it is, anything else as JSON (see `docs/guides/tools.md` for what JSON cannot hold). Of a
  * failure the model sees the message of a {@link ToolError} or what was wrong with its call; the text of any other error
  * may hold a secret, so the model learns only that the tool failed.
  *

@@ -1,8 +1,8 @@
-import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
+import { compile, diagnosticsOf, root } from "./compile.ts";
 
-// What the compiler says to a user is part of the product. One program for all snippets, because making one takes seconds.
+// What the compiler says to a user is part of the product.
 
 const PREAMBLE = `
 import { Agent, defineTool, extensionToken, Runner, ToolCallExtensions, ToolSet, type Model } from "tool-call-extensions";
@@ -76,26 +76,11 @@ const snippets: readonly { what: string; code: string; named: readonly string[];
   },
 ];
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-
-function compile(files: ReadonlyMap<string, string>): ts.Program {
-  const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile);
-  const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root);
-  const host = ts.createCompilerHost(options);
-  const { fileExists, readFile } = host;
-  host.fileExists = (path) => files.has(path) || fileExists(path);
-  host.readFile = (path) => files.get(path) ?? readFile(path);
-  const overrides = { noEmit: false, emitDeclarationOnly: true, noUnusedLocals: false, types: [] };
-  return ts.createProgram([...files.keys()], { ...options, ...overrides }, host);
-}
-
 const paths = snippets.map((_, index) => `${root}test/types/snippet-${index}.ts`);
 const program = compile(new Map(paths.map((path, index) => [path, PREAMBLE + snippets[index]?.code])));
 
 function messagesOf(path: string): readonly string[] {
-  const source = program.getSourceFile(path);
-  const diagnostics = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)];
-  return diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
+  return diagnosticsOf(program, path).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
 }
 
 describe("the compiler's message for", () => {
