@@ -1,7 +1,7 @@
 /** The page's whole style: no font, picture or script is loaded, so the file is the same everywhere and offline. */
 export const STYLE: string = `
 :root{color-scheme:light dark;--page:#f4f5f8;--panel:#fff;--text:#171a21;--dim:#566072;--line:#dfe3ea;--hover:#f1f4f9;
---run:#64748b;--model:#7367d6;--call:#0d8a7f;--failed:#d02f4b;--paused:#b35c00;--gap:#b35c0014;--name:clamp(15rem,30vw,25rem);--took:5.5rem}
+--run:#64748b;--model:#6a5dcc;--call:#0b7a70;--failed:#d02f4b;--paused:#b35c00;--gap:#b35c0014;--name:clamp(15rem,30vw,25rem);--took:5.5rem}
 @media(prefers-color-scheme:dark){:root{--page:#0d0f14;--panel:#151821;--text:#e8eaf0;--dim:#9da7b8;--line:#282d3a;--hover:#1c202b;
 --run:#8793a7;--model:#a096ff;--call:#2cc7b4;--failed:#ff6f86;--paused:#f0a83a;--gap:#f0a83a1a}}
 *{box-sizing:border-box}

@@ -34,16 +34,20 @@ export class EventReader {
 
   #takeRun(event: AgentEvent, at: number): RunNode {
     const run = event.type === "run-started" ? this.#beginRun(event, at) : this.#runOf(event, at);
-    if (event.type === "turn-started") this.#ask(run, event.turn, at);
-    else if (event.type === "turn-completed") endModel(run, at, "completed");
+    if (event.type === "turn-started") return this.#ask(run, event, at);
+    if (event.type === "turn-completed") endModel(run, at, "completed");
     else if (event.type === "run-paused" || event.type === "run-completed" || event.type === "run-failed") {
       this.#endRun(run, event, at);
     }
     return run;
   }
 
-  #ask(run: RunNode, turn: number, at: number): void {
+  /** Asks the turn's question. A run that is resumed asks no question again that was answered; one that does begins anew. */
+  #ask(known: RunNode, event: Extract<AgentEvent, { readonly type: "turn-started" }>, at: number): RunNode {
+    const { turn } = event;
+    const run = known.before !== undefined && turn <= known.answered ? this.#split(known, event, at) : known;
     endModel(run, at, "open");
+    run.before = undefined;
     run.model = {
       kind: "model",
       depth: run.depth + 1,
@@ -55,6 +59,13 @@ export class EventReader {
       children: [],
     };
     run.children.push(run.model);
+    return run;
+  }
+
+  #split(known: RunNode, event: AgentEvent, at: number): RunNode {
+    const start = known.spans.pop()?.start ?? at;
+    Object.assign(known, known.before, { before: undefined });
+    return this.#addRun(event, start);
   }
 
   /** A run that ended in an answer does not go on: the same id once more is a replay. */
@@ -63,6 +74,7 @@ export class EventReader {
     if (known === undefined || known.status === "completed") return this.#addRun(event, at);
     // Where its end was not seen, the last that was seen is the best guess at when it was interrupted.
     cutOpen(known, this.#previousAt);
+    known.before = { status: known.status, reason: known.reason };
     known.status = "open";
     known.reason = undefined;
     known.model = undefined;
@@ -83,6 +95,8 @@ export class EventReader {
       runId,
       parentKey: parent && keyOf(parent),
       model: undefined,
+      answered: 0,
+      before: undefined,
       status: "open",
       reason: undefined,
       usage: undefined,
@@ -114,7 +128,7 @@ export class EventReader {
   #await(run: RunNode, call: Extract<EndEvent, { type: "run-paused" }>["pending"][number], at: number): void {
     const { toolCallId, toolName, invocationKey, agentName } = call;
     const known = this.#calls.get(keyOf({ runId: run.runId, toolCallId }));
-    if (known !== undefined && !isOver(known)) return;
+    if (known !== undefined && !this.#isPast(known)) return;
     const parentId = run.parentKey === undefined ? undefined : this.#calls.get(run.parentKey)?.facts.toolCallId;
     const facts = {
       toolCallId,
@@ -133,7 +147,7 @@ export class EventReader {
   #takeCall(event: ToolEvent, at: number): CallNode {
     const { invocation } = event;
     const known = this.#calls.get(keyOf(invocation));
-    const isAgain = event.type === "tool-requested" && known !== undefined && isOver(known);
+    const isAgain = event.type === "tool-requested" && known !== undefined && this.#isPast(known);
     const node = known === undefined || isAgain ? this.#addCall(invocation, at) : known;
     node.attempts = Math.max(node.attempts, invocation.attempt);
     if (event.type === "tool-requested") goOn(node, event, at);
@@ -141,6 +155,11 @@ export class EventReader {
     else endNode(node, at, event.type === "tool-completed" ? "completed" : "failed");
     node.reason = event.type === "tool-failed" ? event.kind : undefined;
     return node;
+  }
+
+  /** Of a call that has ended, or of a run that began anew since. */
+  #isPast(call: CallNode): boolean {
+    return isOver(call) || call.run !== this.#runs.get(call.facts.runId);
   }
 
   #callOf(invocation: ToolInvocationContext, at: number): CallNode {
@@ -176,6 +195,7 @@ export class EventReader {
       depth: owner === undefined ? 0 : owner.depth + 1,
       name,
       facts,
+      run: this.#runs.get(facts.runId),
       attempts: 1,
       progress: 0,
       tokenIds: [],
@@ -238,6 +258,7 @@ function endModel(run: RunNode, at: number, status: NodeStatus): void {
   const { model } = run;
   if (model === undefined) return;
   endNode(model, at, status);
+  if (status === "completed") run.answered = model.turn;
   run.model = undefined;
 }
 

@@ -77,7 +77,7 @@ class Sections {
     const run = this.#open.at(-1);
     if (run === undefined || run === this.#current) return [];
     this.#current = run;
-    const name = toLabel(run.name);
+    const name = toLabel(run.status === "completed" ? run.name : `${run.name} ${statusText(run)}`);
     const uses = (this.#uses.get(name) ?? 0) + 1;
     this.#uses.set(name, uses);
     return [`  section ${name}${uses > 1 ? ` · ${uses}` : ""}`];

@@ -28,6 +28,10 @@ export interface RunNode extends NodeBase {
   readonly parentKey: string | undefined;
   /** The question that the model has not answered yet. */
   model: ModelNode | undefined;
+  /** The last turn that was answered. */
+  answered: number;
+  /** What the run was before it began once more, until it is known whether it goes on or begins anew. */
+  before: Pick<NodeBase, "status" | "reason"> | undefined;
   usage: Usage | undefined;
 }
 
@@ -39,6 +43,8 @@ export interface ModelNode extends NodeBase {
 export interface CallNode extends NodeBase {
   readonly kind: "call";
   facts: CallFacts;
+  /** The run under whose id it was made, where that was seen: a run that begins anew uses ids again. */
+  readonly run: RunNode | undefined;
   attempts: number;
   /** How often a generator tool yielded. */
   progress: number;
