@@ -9,6 +9,7 @@ export default defineConfig({
     once: "src/once/index.ts",
     postgres: "src/postgres/index.ts",
     "ai-sdk": "src/ai-sdk/index.ts",
+    inspect: "src/inspect/index.ts",
   },
   format: "esm",
   target: "es2022",

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 
 const src = fileURLToPath(new URL("../../src/", import.meta.url));
 const LAYERS = ["extensions", "invocation", "tool", "agent"];
-const ADAPTERS = ["testing", "mcp", "once", "postgres", "ai-sdk"];
+const ADAPTERS = ["testing", "mcp", "once", "postgres", "ai-sdk", "inspect"];
 /** Files beside the layers that every layer may use. */
 const GROUND = ["errors.ts", "process-wide.ts"];
 

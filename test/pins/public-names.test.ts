@@ -11,6 +11,7 @@ const ENTRIES = [
   "once/index.ts",
   "postgres/index.ts",
   "ai-sdk/index.ts",
+  "inspect/index.ts",
 ];
 const program = ts.createProgram(
   ENTRIES.map((file) => src + file),
@@ -134,6 +135,17 @@ test("the adapters export exactly these names", () => {
   ]);
 });
 
+test("the inspect adapter exports exactly these names", () => {
+  expect(namesOf("inspect/index.ts")).toEqual([
+    "ProgressStream",
+    "RenderTreeOptions",
+    "liveProgress",
+    "renderTree",
+    "toHtml",
+    "toMermaid",
+  ]);
+});
+
 test("the package exports exactly these entries", () => {
   const { exports, files } = JSON.parse(readFileSync(`${src}../package.json`, "utf8"));
   expect(Object.keys(exports)).toEqual([
@@ -143,6 +155,7 @@ test("the package exports exactly these entries", () => {
     "./once",
     "./postgres",
     "./ai-sdk",
+    "./inspect",
     "./package.json",
   ]);
   expect(files).toEqual(["dist", "docs/*.md", "docs/decisions/*.md", "docs/guides/*.md", "SECURITY.md"]);

@@ -13,12 +13,12 @@ import {
   ToolCallExtensionsError,
   ToolError,
 } from "tool-call-extensions";
+import { renderTree } from "tool-call-extensions/inspect";
 import { mcpTools } from "tool-call-extensions/mcp";
 import { z } from "zod";
 import { chooseOrExit } from "./choose-models.ts";
 import { startOrderService } from "./order-service.ts";
 import { startPaymentService } from "./payment-service.ts";
-import { printTree } from "./print-tree.ts";
 import { PaymentsUrl, refund } from "./refund.ts";
 import { startScriptedProvider } from "./scripted-provider.ts";
 import { scripts } from "./scripts.ts";
@@ -120,7 +120,7 @@ await payments[Symbol.asyncDispose]();
 await client.close();
 
 console.log(pc.bold(`\nThe calls of the run, asked for by ${models.name}\n`));
-printTree(events);
+console.log(renderTree(events, { color: pc.isColorSupported }));
 
 const last = events.at(-1);
 console.log(`\n${pc.bold("The answer")}\n\n${last?.type === "run-completed" ? last.result.output : "none"}`);
