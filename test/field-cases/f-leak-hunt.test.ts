@@ -58,6 +58,12 @@ describe("H15 mastra-ai/mastra #18775, braintrust-sdk-javascript #912: a live co
     expect(Object.keys((await huntThrough(seed)).hits)).toEqual(expect.arrayContaining([...channels]));
   });
 
+  it("the cause of an error stays with who listens, and is in nothing that is sent or saved", async () => {
+    const hits = Object.keys((await huntThrough("cause")).hits);
+    expect(hits).toContain("events");
+    expect(["model requests", "results", "states"].filter((channel) => hits.includes(channel))).toEqual([]);
+  });
+
   it.each(Object.keys(places))("the value in the place %s is found in a map that does not hide it", (place) => {
     const hunt = new Hunt();
     hunt.look("maps", { [`the ${place}`]: places[place] });

@@ -157,6 +157,10 @@ describe("H15, H16: with the AI SDK", () => {
     expect(hits).toEqual({});
   });
 
+  it("nor of a loop whose tool has it in the cause of its error", { timeout: 60_000 }, async () => {
+    expect((await huntThroughLoops("cause")).end().hits).toEqual({});
+  });
+
   it.each<[Seed, readonly string[]]>([
     ["output", ["provider requests", "events", "results", "states", "stream"]],
     ["error", ["provider requests", "events", "results", "states", "stream"]],
