@@ -47,23 +47,24 @@ export function events(...data: readonly unknown[]): Answer {
   return { events: data.map((item) => JSON.stringify(item)) };
 }
 
-/** Answers in order; a request after the last answer gets HTTP 500. Closes when the test has ended. */
-export async function startProvider(answers: readonly Answer[]): Promise<ProviderServer> {
+/** Answers in order, or by what is asked; a request after the last answer gets HTTP 500. Closes when the test has ended. */
+export async function startProvider(
+  answers: readonly Answer[] | ((request: SentRequest) => Answer),
+): Promise<ProviderServer> {
   const requests: SentRequest[] = [];
   let aborted = 0;
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString();
-    requests.push({
-      path: request.url ?? "",
-      headers: request.headers,
-      body: text === "" ? undefined : JSON.parse(text),
-    });
+    const body: unknown = text === "" ? undefined : JSON.parse(text);
+    const sent: SentRequest = { path: request.url ?? "", headers: request.headers, body };
+    requests.push(sent);
     response.on("close", () => {
       if (!response.writableEnded) aborted += 1;
     });
-    const answer = answers[requests.length - 1] ?? { status: 500, json: { error: { message: "the script is over" } } };
+    const next = typeof answers === "function" ? answers(sent) : answers[requests.length - 1];
+    const answer = next ?? { status: 500, json: { error: { message: "the script is over" } } };
     if (answer === "never") return;
     if ("events" in answer) {
       response.writeHead(200, { "content-type": "text/event-stream" });

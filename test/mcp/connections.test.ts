@@ -61,8 +61,9 @@ describe.each(connectors)("$name", ({ connect, version, transport }) => {
         "tool-call-extensions/tool-call-id": "toolu_abcdef",
         "tool-call-extensions/invocation-key": expect.stringMatching(/^ik1_[0-9a-v]{32}$/),
       };
+      // Over stdio, what the server read comes by another pipe than its answer.
+      await expect.poll(() => lastCall()?.arguments).toEqual({ a: 1 });
       expect(sentMeta()).toEqual({ ...(own && ours), ...(progress && { progressToken: expect.anything() }) });
-      expect(lastCall()?.arguments).toEqual({ a: 1 });
       const envelope = Object.keys(lastCall()?._meta ?? {}).filter(ofTheProtocol);
       expect(envelope.length > 0).toBe(speaksEnvelope);
     },
@@ -77,6 +78,7 @@ describe.each(connectors)("$name", ({ connect, version, transport }) => {
       SESSION,
     );
     const output = outcome.status === "completed" ? outcome.output : outcome;
+    await expect.poll(lastCall).toBeDefined();
     const key = lastCall()?._meta?.["tool-call-extensions/invocation-key"];
     expect(output).toMatchObject({
       tenant: "t-7",

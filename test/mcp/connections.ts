@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Stream } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -32,6 +32,8 @@ export interface Received {
 export interface Connection {
   readonly client: McpClient;
   readonly received: readonly Received[];
+  /** Over HTTP, the headers that each message came with. */
+  readonly heads?: readonly IncomingHttpHeaders[];
   close(): Promise<void>;
 }
 
@@ -85,8 +87,8 @@ type Handle = (
   response: Parameters<Parameters<typeof createServer>[1] & object>[1],
 ) => unknown;
 
-/** Parses and records each body before the SDK sees it. */
-async function listen(received: Received[], handle: Handle): Promise<Listening> {
+/** Parses and records each body, and its headers, before the SDK sees it. */
+async function listen(received: Received[], heads: IncomingHttpHeaders[], handle: Handle): Promise<Listening> {
   const server: Server = createServer(async (request, response) => {
     if (request.method !== "POST") {
       handle(request, response);
@@ -94,6 +96,7 @@ async function listen(received: Received[], handle: Handle): Promise<Listening> 
     }
     const body: Received | readonly Received[] = JSON.parse(await text(request));
     received.push(...[body].flat());
+    heads.push(request.headers);
     handle(Object.assign(request, { body }), response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -181,14 +184,15 @@ export const connectors: readonly Connector[] = [
     transport: "http",
     async connect(serve = serveAll) {
       const received: Received[] = [];
+      const heads: IncomingHttpHeaders[] = [];
       const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => "session-1" });
       await server1(serve).connect(transport);
-      const { url, close } = await listen(received, (request, response) =>
+      const { url, close } = await listen(received, heads, (request, response) =>
         transport.handleRequest(request, response, request.body),
       );
       const client = new Client1(info);
       await client.connect(new Http1(url));
-      return { client, received, close: () => client.close().then(close) };
+      return { client, received, heads, close: () => client.close().then(close) };
     },
   },
   {
@@ -197,13 +201,14 @@ export const connectors: readonly Connector[] = [
     transport: "http",
     async connect(serve = serveAll) {
       const received: Received[] = [];
+      const heads: IncomingHttpHeaders[] = [];
       const handler = toNodeHandler(createMcpHandler(() => server2(serve)));
-      const { url, close } = await listen(received, (request, response) =>
+      const { url, close } = await listen(received, heads, (request, response) =>
         handler(request as IncomingMessage & { method: string; url: string }, response, request.body),
       );
       const client = new Client2(info, modern);
       await client.connect(new Http2(url));
-      return { client, received, close: () => client.close().then(close) };
+      return { client, received, heads, close: () => client.close().then(close) };
     },
   },
   {
@@ -212,15 +217,16 @@ export const connectors: readonly Connector[] = [
     transport: "sse",
     async connect(serve = serveAll) {
       const received: Received[] = [];
+      const heads: IncomingHttpHeaders[] = [];
       let transport: SSEServerTransport | undefined;
-      const { url, close } = await listen(received, async (request, response) => {
+      const { url, close } = await listen(received, heads, async (request, response) => {
         if (request.method === "POST") return transport?.handlePostMessage(request, response, request.body);
         transport = new SSEServerTransport("/mcp", response);
         await server1(serve).connect(transport);
       });
       const client = new Client1(info);
       await client.connect(new SSEClientTransport(url));
-      return { client, received, close: () => client.close().then(close) };
+      return { client, received, heads, close: () => client.close().then(close) };
     },
   },
 ];
