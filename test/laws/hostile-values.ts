@@ -35,7 +35,7 @@ export const text: fc.Arbitrary<string> = fc.oneof(
   fc.string(),
   names,
   fc.string({ unit: "binary" }),
-  fc.constantFrom("\ud800", "\u0000", "\udfff\ud800", "x".repeat(100_000), "a\r\nb: c"),
+  fc.constantFrom("\ud800", "\ud801", "\u0000", "\udfff\ud800", "x".repeat(100_000), "a\r\nb: c"),
 );
 export const deep: fc.Arbitrary<string> = fc
   .integer({ min: 1, max: 5_000 })
