@@ -109,7 +109,7 @@ test("arguments: a clean result, or what is wrong with them", { timeout: 120_000
     },
   );
   await fc.assert(law, { numRuns: RUNS });
-  expect(Math.min(ends.completed, ends.refused)).toBeGreaterThan(200);
+  expect(Math.min(ends.completed, ends.refused)).toBeGreaterThan((ends.completed + ends.refused) / 200);
 });
 
 test("values from outside: what fits its schema, or a refusal that does not quote them", {
@@ -135,6 +135,8 @@ test("values from outside: what fits its schema, or a refusal that does not quot
   );
   await fc.assert(law, { numRuns: RUNS });
 });
+
+const countAll = (ends: ReadonlyMap<string, number>) => [...ends.values()].reduce((sum, count) => sum + count, 0);
 
 /** A run that waits, so that its state has everything in it. */
 async function pausedState(): Promise<RunState> {
@@ -196,7 +198,7 @@ test("saved states: the run goes on, or is refused before anything runs", { time
     },
   );
   await fc.assert(law, { numRuns: RUNS });
-  expect(codes.get("invalid-state") ?? 0).toBeGreaterThan(1_000);
+  expect(codes.get("invalid-state") ?? 0).toBeGreaterThan(countAll(codes) / 10);
 });
 
 test("answers of a model: the run goes on, or fails with model-failed", { timeout: 120_000 }, async () => {
@@ -228,5 +230,5 @@ test("answers of a model: the run goes on, or fails with model-failed", { timeou
     expect(["completed", "model-failed"]).toContain(end);
   });
   await fc.assert(law, { numRuns: RUNS });
-  expect(Math.min(ends.get("completed") ?? 0, ends.get("model-failed") ?? 0)).toBeGreaterThan(500);
+  expect(Math.min(ends.get("completed") ?? 0, ends.get("model-failed") ?? 0)).toBeGreaterThan(countAll(ends) / 20);
 });
