@@ -85,7 +85,7 @@ export const extensionToken: ExtensionTokenFunction = /* @__PURE__ */ Object.ass
   { shared: <const Id extends string>(id: Id) => tokenBuilder(id, sharedToken) },
 );
 
-export interface TokenParts {
+interface TokenParts {
   readonly schema?: StandardSchemaV1<unknown, unknown> | undefined;
   readonly default?: (() => unknown) | undefined;
   readonly clone?: ((value: never) => unknown) | undefined;
@@ -95,7 +95,7 @@ export interface TokenParts {
 type MakeToken = (id: string, parts: TokenParts) => AnyExtensionToken;
 type Build = (first: StandardSchemaV1 | TokenParts | undefined, second?: TokenParts) => AnyExtensionToken;
 
-export function sharedToken(id: string, parts: TokenParts): AnyExtensionToken {
+function sharedToken(id: string, parts: TokenParts): AnyExtensionToken {
   const registry = processWide("shared-tokens", () => new Map<string, AnyExtensionToken>());
   const token = registry.get(id) ?? createToken(id, parts);
   registry.set(id, token);

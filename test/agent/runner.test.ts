@@ -57,7 +57,7 @@ describe.each(ways)("a %s run", (_way, drive) => {
         // Each waits for the one it is to follow, so that the order does not hang on a clock.
         if (after !== undefined) await new Promise<void>((resolve) => finish.set(String(after), resolve));
         finished.push(String(name));
-        setImmediate(() => finish.get(String(name))?.());
+        setTimeout(() => finish.get(String(name))?.(), 0);
         return name;
       },
     });

@@ -138,10 +138,10 @@ describe("there is no current invocation", () => {
     const key = Symbol.for("tool-call-extensions/current-invocation");
     const globals = globalThis as { [key: symbol]: unknown };
     const { [key]: stored } = globals;
+    vi.resetModules();
     const builtin = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
     try {
       delete globals[key];
-      vi.resetModules();
       const browser = await import("tool-call-extensions");
       const tool = browser.defineTool({
         name: "probe",
