@@ -18,7 +18,7 @@ export const IMPORTS: readonly Import[] = [
   { name: "testing", code: 'export * from "testing"', budget: 22_000 },
   { name: "mcp", code: 'export * from "mcp"', budget: 11_750 },
   { name: "ai-sdk", code: 'export * from "ai-sdk"', budget: 9_400 },
-  { name: "inspect", code: 'export * from "inspect"', budget: 10_800 },
+  { name: "inspect", code: 'export * from "inspect"', budget: 10_650 },
   { name: "once", code: 'export * from "once"', budget: 7_250 },
   { name: "postgres", code: 'export * from "postgres"', budget: 3_100 },
 ];

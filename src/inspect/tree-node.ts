@@ -35,7 +35,7 @@ export interface RunNode extends NodeBase {
   usage: Usage | undefined;
 }
 
-export interface ModelNode extends NodeBase {
+interface ModelNode extends NodeBase {
   readonly kind: "model";
   readonly turn: number;
 }
@@ -52,7 +52,7 @@ export interface CallNode extends NodeBase {
 }
 
 /** What identifies a call; of one that still waits for approval, less is known. */
-export interface CallFacts {
+interface CallFacts {
   readonly toolCallId: string;
   readonly invocationKey: string | undefined;
   readonly runId: string;
