@@ -50,6 +50,10 @@ const slugify = (heading: string): string =>
 const config: UserConfig<DefaultTheme.Config> = defineConfig({
   title: "tool-call-extensions",
   description: "Typed, private, per-call values for the tools of a TypeScript agent",
+  head: [
+    ["link", { rel: "icon", href: "data:," }],
+    ["style", {}, readFileSync(`${root}docs/.vitepress/style.css`, "utf8")],
+  ],
   srcDir: "../.site/pages",
   outDir: "../.site/html",
   cacheDir: "../.site/cache",
@@ -63,7 +67,13 @@ const config: UserConfig<DefaultTheme.Config> = defineConfig({
     ],
     sidebar: { "/": sidebar, "/api/": existsSync(reference) ? JSON.parse(readFileSync(reference, "utf8")) : [] },
     outline: { level: [2, 3] },
-    search: { provider: "local" },
+    // Guides before the reference, where both have the word.
+    search: {
+      provider: "local",
+      options: {
+        miniSearch: { searchOptions: { boostDocument: (id: string) => (id.startsWith("/api/") ? 0.4 : 1) } },
+      },
+    },
   },
 });
 

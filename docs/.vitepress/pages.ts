@@ -14,7 +14,8 @@ export function writePages(): void {
   const waiting = markdownOf("docs");
   const seen = new Set(waiting);
   for (const path of waiting) {
-    const linked = (target: string): string => {
+    const linked = (link: string): string => {
+      const target = existsSync(`${root}${link}/README.md`) ? `${link}/README.md` : link;
       if (!existsSync(root + target)) throw new Error(`${path} links to ${target}, which is not in the repository`);
       if (!seen.has(target)) waiting.push(target);
       seen.add(target);
@@ -26,10 +27,10 @@ export function writePages(): void {
   }
 }
 
-/** Markdown as it is, but for its links; a folder as a list of its pages; any other file as a block of code. */
+/** Markdown as it is, but for its links; a folder as a list of its files; any other file as a block of code. */
 function contentOf(path: string, linked: (target: string) => string): string {
   if (statSync(root + path).isDirectory()) {
-    const items = markdownOf(path).map((file) => `- [${titleOf(file)}](${linked(file)})`);
+    const items = filesOf(path).map((file) => `- [${titleOf(file)}](${linked(file)})`);
     return `# ${posix.basename(path)}\n\n${items.join("\n")}\n`;
   }
   const text = readFileSync(root + path, "utf8");
@@ -59,7 +60,14 @@ export function addressOf(path: string): string {
 }
 
 export function titleOf(path: string): string {
-  return /^# (.+)$/m.exec(readFileSync(root + path, "utf8"))?.[1] ?? posix.basename(path, ".md");
+  const heading = path.endsWith(".md") ? /^# (.+)$/m.exec(readFileSync(root + path, "utf8"))?.[1] : undefined;
+  return heading ?? posix.basename(path);
+}
+
+function filesOf(folder: string): readonly string[] {
+  return readdirSync(root + folder, { recursive: true, encoding: "utf8" })
+    .map((file) => `${folder}/${file}`)
+    .filter((file) => !file.includes("node_modules/") && statSync(root + file).isFile());
 }
 
 /** The pages of a folder: those of the names that are given first, in that order. */
@@ -68,8 +76,7 @@ export function markdownOf(folder: string, first: readonly string[] = []): strin
     const place = first.indexOf(posix.basename(file, ".md"));
     return place < 0 ? first.length : place;
   };
-  return readdirSync(root + folder, { recursive: true, encoding: "utf8" })
+  return filesOf(folder)
     .filter((file) => file.endsWith(".md"))
-    .map((file) => `${folder}/${file}`)
     .sort((one, other) => rank(one) - rank(other) || one.localeCompare(other));
 }

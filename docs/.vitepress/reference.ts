@@ -32,9 +32,10 @@ export async function writeReference(): Promise<void> {
     internalModule: NOT_EXPORTED,
     excludeExternals: true,
     readme: "none",
+    skipErrorChecking: true,
     disableSources: true,
-    sortEntryPoints: false,
-    groupOrder: ["Functions", "Classes", "Variables", "Interfaces", "*"],
+    groupOrder: ["Functions", "Classes", "Variables", "Interfaces", "Type Aliases", "*"],
+    sort: ["alphabetical"],
     useCodeBlocks: true,
     parametersFormat: "table",
     indexFormat: "table",
@@ -44,7 +45,7 @@ export async function writeReference(): Promise<void> {
   // After the plugin has found what is not exported, and before members are put into groups.
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => tidy(app, project), 1);
   const project = await app.convert();
-  if (project === undefined) throw new Error("the sources do not compile");
+  if (project === undefined) throw new Error("the sources could not be read");
   await app.generateOutputs(project);
   if (app.logger.hasErrors() || app.logger.hasWarnings()) throw new Error("the doc comments have the faults above");
 }
