@@ -9,7 +9,7 @@ export class ToolCallIds {
   readonly #seen: Set<string>;
 
   /** `seen` are the ids of the conversation so far; a provider that sends one again gets a made one for it. */
-  constructor(runId: string, seen: Iterable<string> = []) {
+  constructor(runId: string, seen: Iterable<string>) {
     this.#runId = runId;
     this.#seen = new Set(seen);
   }

@@ -118,6 +118,31 @@ describe("a child", () => {
     expect(grandchild).toMatchObject({ isAborted: true, reason: "enough" });
   });
 
+  it("that is open when the root is disposed is the root of what is below it", () => {
+    const root = new Cancellation();
+    const child = root.child();
+    const grandchild = child.child();
+    root.dispose();
+    root.abort("too late");
+    expect(child.isAborted).toBe(false);
+    child.abort("enough");
+    expect(grandchild).toMatchObject({ isAborted: true, reason: "enough" });
+  });
+
+  it("that is disposed leaves its parent nothing to make a reason for", () => {
+    const root = new Cancellation();
+    let made = 0;
+    const makeReason = () => `reason ${++made}`;
+    root.abortChildren(makeReason);
+    root.child().dispose();
+    root.abortChildren(makeReason);
+    expect(made).toBe(0);
+    const open = [root.child(), root.child()];
+    root.abortChildren(makeReason);
+    expect(open.map(({ reason }) => reason)).toEqual(["reason 1", "reason 1"]);
+    expect(root.isAborted).toBe(false);
+  });
+
   it("may be disposed while its parent aborts", () => {
     const root = new Cancellation();
     const children = [root.child(), root.child(), root.child()];
@@ -147,10 +172,14 @@ describe("follow", () => {
     expect(new Cancellation().follow(AbortSignal.abort("enough"))).toMatchObject({ isAborted: true, reason: "enough" });
   });
 
-  it("leaves no listener on a signal that is aborted", () => {
+  it("leaves no listener on a signal that is aborted, before or after", () => {
     const signal = AbortSignal.abort("enough");
     new Cancellation().follow(signal);
     expect(getEventListeners(signal, "abort")).toEqual([]);
+    const controller = new AbortController();
+    new Cancellation().follow(controller.signal);
+    controller.abort("enough");
+    expect(getEventListeners(controller.signal, "abort")).toEqual([]);
   });
 
   it("of no signal changes nothing", () => {

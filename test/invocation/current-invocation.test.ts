@@ -135,30 +135,76 @@ describe("there is no current invocation", () => {
   });
 
   it("where the runtime has no AsyncLocalStorage, and the call works all the same", async () => {
-    const key = Symbol.for("tool-call-extensions/current-invocation");
-    const globals = globalThis as { [key: symbol]: unknown };
-    const { [key]: stored } = globals;
-    vi.resetModules();
     const builtin = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
     try {
-      delete globals[key];
-      const browser = await import("tool-call-extensions");
-      const tool = browser.defineTool({
-        name: "probe",
-        input: {},
-        callWithExtensions: (_input, extensions) => [
-          browser.currentToolInvocation(),
-          extensions.require(browser.ToolInvocationContext).toolName,
-        ],
+      await inNewProcess(async (copy) => {
+        expect(await probe(copy)).toEqual({ status: "completed", output: [undefined, "probe"] });
       });
-      const outcome = await new browser.ToolSet([tool]).call("probe", {});
-      expect(outcome).toEqual({ status: "completed", output: [undefined, "probe"] });
     } finally {
       builtin.mockRestore();
-      globals[key] = stored;
     }
   });
+
+  it("where the runtime gives no module by name", async () => {
+    await inNewProcess(async (copy) => {
+      vi.stubGlobal("process", { ...process, getBuiltinModule: undefined });
+      try {
+        expect(copy.currentToolInvocation()).toBeUndefined();
+      } finally {
+        vi.unstubAllGlobals();
+      }
+      expect(await probe(copy)).toEqual({ status: "completed", output: [undefined, "probe"] });
+    });
+  });
+
+  it("where there is no process", async () => {
+    await inNewProcess(async (copy) => {
+      vi.stubGlobal("process", undefined);
+      try {
+        expect(copy.currentToolInvocation()).toBeUndefined();
+      } finally {
+        vi.unstubAllGlobals();
+      }
+    });
+  });
 });
+
+describe("a process that loads the package", () => {
+  it("has a current invocation from its first call on", async () => {
+    await inNewProcess(async (copy) => {
+      expect(await probe(copy)).toEqual({ status: "completed", output: ["probe", "probe"] });
+    });
+  });
+});
+
+type Copy = typeof import("tool-call-extensions");
+
+/** Hands over a copy that finds nothing of what the copies before it keep for the whole process. */
+async function inNewProcess(act: (copy: Copy) => Promise<void>): Promise<void> {
+  const key = Symbol.for("tool-call-extensions/current-invocation");
+  const globals = globalThis as { [key: symbol]: unknown };
+  const { [key]: stored } = globals;
+  try {
+    delete globals[key];
+    vi.resetModules();
+    await act(await import("tool-call-extensions"));
+  } finally {
+    globals[key] = stored;
+  }
+}
+
+/** What a tool of the copy reads as the current call, and in its extensions. */
+function probe(copy: Copy): Promise<unknown> {
+  const tool = copy.defineTool({
+    name: "probe",
+    input: {},
+    callWithExtensions: (_input, extensions) => [
+      copy.currentToolInvocation()?.toolName,
+      extensions.require(copy.ToolInvocationContext).toolName,
+    ],
+  });
+  return new copy.ToolSet([tool]).call("probe", {});
+}
 
 // Field case H23: openai/openai-agents-js #709, two loaded copies of one package, 2025-11-30.
 describe("another copy of the package", () => {

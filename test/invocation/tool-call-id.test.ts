@@ -206,6 +206,12 @@ describe("a made id", () => {
     expect(new Set(first.ids).size).toBe(3);
   });
 
+  // Saved keys follow from these ids. The literals were computed once from the recipe, with node:crypto.
+  it("is what every version made of the same place", async () => {
+    expect((await callsOf([[undefined, undefined]])).ids).toEqual(["epmwjuhGX", "SONF6m8bS"]);
+    expect((await callsOf([["SONF6m8bS", undefined]])).ids).toEqual(["SONF6m8bS", "CYRxuY89R"]);
+  });
+
   it("is made from the call's place alone, whatever stands beside it", async () => {
     const [, second] = (await callsOf([[undefined, undefined]])).ids;
     expect((await callsOf([["toolu_a", "call_7"]])).ids).toEqual(["toolu_a", second]);

@@ -2,7 +2,7 @@ import type { ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import project from "../../vitest.config.ts";
 
-const FOLDERS = ["extensions", "invocation", "tool", "agent", "field-cases"];
+const FOLDERS = ["extensions", "pins", "invocation", "tool", "agent", "field-cases", "mutation"];
 
 /** The tests of the smallest parts first: they are the quickest to fail, and the first failure ends a mutant's run. */
 class SmallPartsFirst extends BaseSequencer {
@@ -17,9 +17,12 @@ const config: ViteUserConfig = {
   ...project,
   test: {
     ...project.test,
-    include: [...FOLDERS.map((folder) => `test/${folder}/*.test.ts`), "test/pins/invocation-key.test.ts"],
-    // Of the built package, or of other processes, where no mutant is.
-    exclude: ["test/field-cases/{l-copies,d-idempotency,h-mcp}.test.ts"],
+    include: FOLDERS.map((folder) => `test/${folder}/*.test.ts`),
+    // Of the built package, of other processes or of the repository's files, where no mutant is.
+    exclude: [
+      "test/field-cases/{l-copies,d-idempotency,h-mcp}.test.ts",
+      "test/pins/{layers,promises,public-names}.test.ts",
+    ],
     typecheck: { enabled: false },
     reporters: [],
     // One worker then loads the sources once for all files of a mutant: a third of the time.

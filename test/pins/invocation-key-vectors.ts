@@ -96,6 +96,12 @@ const vectors: Vectors = {
       key: "ik1_02s8kinalbi7ap0fmus8kqaai9mk7vp9",
     },
     {
+      name: "the last lone surrogate, and the first low one",
+      sessionKey: "chat-\udfff",
+      toolCallId: "call_\udc00",
+      key: "ik1_496r0b2dle09mttmmbsc0mhfkgrpip16",
+    },
+    {
       name: "a pair the wrong way round",
       sessionKey: "chat-\udcac\ud83d",
       toolCallId: "call_a",

@@ -32,6 +32,15 @@ test.each([undefined, "", "probe", "probe:0", "call_0", "call_seen"])(
   },
 );
 
+// Saved keys follow from these ids. The literals were computed once from the recipe, with node:crypto.
+test.each([
+  [undefined, "5E6qpRAY4"],
+  ["probe:0", "PCcO7ph9P"],
+])("what is made for %o is what every version made of it", async (id, made) => {
+  const { toolCallId, runId } = await call(id, first);
+  expect([toolCallId, runId]).toEqual([made, "run_6omd5lkg71h38mob80t59rd3hcupdd8u"]);
+});
+
 test("made ids of one turn differ by what the provider sent", async () => {
   const [one, two] = [await call("probe:0", first), await call("probe:1", first)];
   expect(one.toolCallId).not.toBe(two.toolCallId);

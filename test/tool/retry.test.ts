@@ -262,6 +262,30 @@ describe("the wait before an attempt", () => {
   });
 });
 
+describe("a middleware between the attempts", () => {
+  it("may hand on a plain copy of the invocation, which has no attempts to count", async () => {
+    let entered = 0;
+    const flaky = defineTool({
+      name: "flaky",
+      input: { type: "object" },
+      retries: { max: 1, minDelayMs: 0 },
+      call: () => {
+        entered += 1;
+        if (entered === 1) throw new Error("down");
+        return "up";
+      },
+    });
+    const copying: ToolMiddleware = (call, next) => {
+      const { toolCallId, toolName, runId, turn, index, batchSize, attempt, parent, signal } = call.invocation;
+      const ids = { toolCallId, providerToolCallId: undefined, toolName, runId, agentName: undefined };
+      const keys = { invocationKey: undefined, sessionKey: undefined, isRemote: false };
+      return next({ ...call, invocation: { ...ids, ...keys, turn, index, batchSize, attempt, parent, signal } });
+    };
+    const outcome = await new ToolSet([flaky], { middleware: [copying] }).call("flaky", {});
+    expect(outcome).toEqual({ status: "completed", output: "up" });
+  });
+});
+
 describe("a bad rule for retries", () => {
   const max = 'retries of tool "flaky" must be a whole number from 0, or { max, … }';
   const bad: [string, unknown][] = [
