@@ -60,7 +60,11 @@ const likely = fc.constantFrom<unknown>(
   {},
   [],
 );
-const change = fc.tuple(fc.array(fc.nat(9), { minLength: 4, maxLength: 8 }), fc.oneof(anything, likely, likely));
+const way = fc.oneof(
+  { weight: 1, arbitrary: fc.array(fc.nat(9), { maxLength: 3 }) },
+  { weight: 3, arbitrary: fc.array(fc.nat(9), { minLength: 4, maxLength: 8 }) },
+);
+const change = fc.tuple(way, fc.oneof(anything, likely, likely));
 const changes = fc.array(change, { minLength: 1, maxLength: 2 });
 type Changes = typeof changes extends fc.Arbitrary<infer Value> ? Value : never;
 
