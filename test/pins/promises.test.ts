@@ -20,7 +20,7 @@ const promises = rowsOf(read("docs/promises.md"));
 
 test("every promise of the README has a test", () => {
   const section = read("README.md").split("## Promises")[1]?.split("\n## ")[0] ?? "";
-  const made = [...section.matchAll(/^\| \*\*(.+?)\.\*\*/gm)].map(([, word]) => word);
+  const made = [...section.matchAll(/^- \*\*(.+?)\.\*\*/gm)].map(([, word]) => word);
   expect(made.length).toBeGreaterThan(5);
   expect([...new Set(promises.map(([word]) => word))].sort()).toEqual(made.sort());
 });

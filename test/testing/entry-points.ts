@@ -2,6 +2,7 @@ import pg from "pg";
 import * as root from "tool-call-extensions";
 import { type ToolMiddleware, ToolSet } from "tool-call-extensions";
 import * as aiSdk from "tool-call-extensions/ai-sdk";
+import * as inspect from "tool-call-extensions/inspect";
 import * as mcp from "tool-call-extensions/mcp";
 import * as once from "tool-call-extensions/once";
 import * as postgres from "tool-call-extensions/postgres";
@@ -48,6 +49,7 @@ export interface Entries {
   readonly "./once": typeof once;
   readonly "./postgres": typeof postgres;
   readonly "./ai-sdk": typeof aiSdk;
+  readonly "./inspect": typeof inspect;
 }
 
 const tool = (make: MakeTool): Row => ({ kit: "tool", make });
@@ -254,6 +256,15 @@ const AI_SDK = ({ "./ai-sdk": api }: Entries): Table[string] => ({
   toAiSdkTools: toolSet(loopOfAiSdk(api.toAiSdkTools)),
 });
 
+const INSPECT: Table[string] = {
+  ProgressStream: DATA,
+  RenderTreeOptions: DATA,
+  liveProgress: none("hears, and dispatches nothing", "test/inspect/live-progress.test.ts"),
+  renderTree: none("a pure function of events", "test/inspect/render-tree.test.ts"),
+  toHtml: none("a pure function of events", "test/inspect/to-html.test.ts"),
+  toMermaid: none("a pure function of events", "test/inspect/to-mermaid.test.ts"),
+};
+
 export const ENTRIES: Entries = {
   ".": root,
   "./testing": testing,
@@ -261,6 +272,7 @@ export const ENTRIES: Entries = {
   "./once": once,
   "./postgres": postgres,
   "./ai-sdk": aiSdk,
+  "./inspect": inspect,
 };
 
 /** Every public name, types too. The rows call what they are about by `api`. */
@@ -271,4 +283,5 @@ export const tableOf = (api: Entries, postgresUrl: () => string): Table => ({
   "./once": ONCE(api),
   "./postgres": POSTGRES(api, postgresUrl),
   "./ai-sdk": AI_SDK(api),
+  "./inspect": INSPECT,
 });
