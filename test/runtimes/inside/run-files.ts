@@ -92,5 +92,11 @@ function runtimeName(): string {
 }
 
 export async function runFiles(files: Files): Promise<Report> {
-  return report(await startTests(Object.keys(files), makeRunner(files)));
+  const unhandled: string[] = [];
+  // Node and its like end the program by themselves; a page and a worker would go on.
+  globalThis.addEventListener?.("unhandledrejection", ({ reason }) => {
+    unhandled.push(`unhandled rejection: ${reason instanceof Error ? reason.stack : String(reason)}`);
+  });
+  const made = report(await startTests(Object.keys(files), makeRunner(files)));
+  return { ...made, failures: [...made.failures, ...unhandled] };
 }
