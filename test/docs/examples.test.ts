@@ -1,6 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -63,13 +64,16 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   ],
 };
 
+/** Examples with tests of their own below. */
+const OTHERS: readonly string[] = ["cli", "run-view"];
+
 const folders = readdirSync(examples, { withFileTypes: true }).flatMap((entry) =>
   entry.isDirectory() ? [entry.name] : [],
 );
 
 test("every example is tested, here or in a file of its own, and has its command in the README", () => {
   const tested = folders.filter(
-    (name) => name in PRINTED || name === "cli" || existsSync(join(root, `test/docs/${name}.test.ts`)),
+    (name) => name in PRINTED || OTHERS.includes(name) || existsSync(join(root, `test/docs/${name}.test.ts`)),
   );
   expect(tested).toEqual(folders);
   for (const name of folders) {
@@ -89,6 +93,31 @@ test.each(Object.entries(PRINTED))("%s prints what came of it", { timeout: 60_00
 test("the custom adapter's model is of 40 lines at most", () => {
   const lines = readFileSync(join(examples, "custom-adapter/acme-model.ts"), "utf8").trimEnd().split("\n");
   expect(lines.length).toBeLessThanOrEqual(40);
+});
+
+describe("run-view", { timeout: 60_000 }, () => {
+  test("prints the tree of its run", async () => {
+    const { code, stdout, stderr } = await run("run-view");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(
+      /^support-desk completed in \d+ ms · paused for .* · 8 turns · 9 calls, 1 failed · tokens 3296 in/,
+    );
+    const calls = [...stdout.matchAll(/^[│ ]*[├└]─ (\w+) (completed|failed)/gm)].map(
+      ([, name, end]) => `${name} ${end}`,
+    );
+    expect(calls.filter((call) => call.startsWith("read_page"))).toEqual([
+      "read_page completed",
+      "read_page completed",
+    ]);
+    expect(calls.at(-1)).toBe("notify_customer completed");
+  });
+
+  test("writes its run as a page", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "run-view-")), "run.html");
+    const { code, stdout } = await run("run-view", [file]);
+    expect([code, stdout]).toEqual([0, `The run is in ${file}\n`]);
+    expect(readFileSync(file, "utf8")).toMatch(/^<!doctype html>.*ask_librarian/is);
+  });
 });
 
 describe("cli", { timeout: 60_000 }, () => {
