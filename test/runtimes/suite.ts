@@ -62,7 +62,9 @@ import { currentToolInvocation as read } from "tool-call-extensions";
 import { noteLeftOut } from "${inside("left-out.ts")}";
 export * from "tool-call-extensions";
 export function currentToolInvocation() {
-  if (read() === undefined) noteLeftOut("needs an AsyncLocalStorage");
+  noteLeftOut("needs an AsyncLocalStorage");
+  // Unhandled, and so a failure whatever the test makes of it.
+  if (read() !== undefined) void Promise.reject(new Error("a current invocation without an AsyncLocalStorage"));
   return read();
 }`;
 
