@@ -117,10 +117,12 @@ export function readRunState(value: unknown, field = "the state"): RunState {
   for (const [index, item] of list(state["messages"], `${field}.messages`).entries()) {
     checkMessage(item, `${field}.messages[${index}]`);
   }
+  const seen = new Set<unknown>();
   for (const [index, item] of list(state["calls"], `${field}.calls`).entries()) {
-    checkCall(item, `${field}.calls[${index}]`);
+    const { toolCallId } = checkCall(item, `${field}.calls[${index}]`);
+    check(!seen.has(toolCallId), `${field}.calls[${index}].toolCallId`, toolCallId, "one that no other call has");
+    seen.add(toolCallId);
   }
-  checkDistinct(list(state["calls"], `${field}.calls`), field);
   // Every field has been checked above.
   return value as RunState;
 }
@@ -141,7 +143,7 @@ export function assertAgents(state: RunState, agent: AgentOfTool, field = "the s
   }
 }
 
-function checkCall(value: unknown, field: string): void {
+function checkCall(value: unknown, field: string): Readonly<Record<string, unknown>> {
   const call = record(value, field);
   for (const name of ["toolCallId", "wireId"]) checkString(call[name], `${field}.${name}`);
   check(typeof call["toolName"] === "string", `${field}.toolName`, call["toolName"], "a string");
@@ -163,6 +165,7 @@ function checkCall(value: unknown, field: string): void {
     check(typeof isError === "boolean", `${field}.result.isError`, isError, "a boolean");
   }
   if (run !== undefined) readRunState(run, `${field}.run`);
+  return call;
 }
 
 function checkMessage(value: unknown, field: string): void {
@@ -189,15 +192,6 @@ function checkPart(value: unknown, field: string): void {
   if (type !== "tool-call") return;
   check(typeof toolName === "string", `${field}.toolName`, toolName, "a string");
   checkString(toolCallId, `${field}.toolCallId`);
-}
-
-function checkDistinct(calls: readonly unknown[], field: string): void {
-  const seen = new Set<unknown>();
-  for (const [index, call] of calls.entries()) {
-    const { toolCallId } = record(call, `${field}.calls[${index}]`);
-    check(!seen.has(toolCallId), `${field}.calls[${index}].toolCallId`, toolCallId, "one that no other call has");
-    seen.add(toolCallId);
-  }
 }
 
 function record(value: unknown, field: string): Readonly<Record<string, unknown>> {
