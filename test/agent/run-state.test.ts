@@ -89,7 +89,7 @@ function refusal(value: unknown): ToolCallExtensionsError | undefined {
 describe("a run's state", () => {
   it("is JSON: what is read back is what was written", async () => {
     const state = await pausedState();
-    expect(copyOf(state)).toEqual(state);
+    expect(copyOf(state)).toStrictEqual(state);
     expect(refusal(copyOf(state))).toBeUndefined();
   });
 
