@@ -77,6 +77,12 @@ describe.each(ways)("a listener's fault in a %s run", (_way, drive) => {
     expect(written.mock.calls).toEqual([['tool-call-extensions: a listener failed on "run-started":', fault]]);
   });
 
+  it("is nowhere where nobody listens, and nothing is written to the console", async () => {
+    const written = vi.spyOn(console, "error").mockImplementation(() => {});
+    await drive(probingAgent().agent.prompt("x"), new Runner());
+    expect(written.mock.calls).toEqual([]);
+  });
+
   it("does not fail the run even when onListenerError throws", async () => {
     const written = vi.spyOn(console, "error").mockImplementation(() => {});
     const { agent } = probingAgent();

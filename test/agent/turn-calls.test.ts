@@ -6,6 +6,7 @@ import {
   type RunState,
   type Tool,
   type ToolCallExtensions,
+  ToolSet,
 } from "tool-call-extensions";
 import { recordingTool, scriptedModel } from "tool-call-extensions/testing";
 import { describe, expect, it } from "vitest";
@@ -39,7 +40,8 @@ describe("a call that ends the run", () => {
       .signal(controller.signal)
       .onCheckpoint((state) => void states.push(structuredClone(state)));
     await expect(request.run()).rejects.toThrow(/enough|absent/);
-    expect(states.length).toBeGreaterThan(0);
+    // After an abort nothing more is saved of what has not ended.
+    expect(states).toHaveLength(controller.signal.aborted ? 1 : 2);
     for (const { calls } of states) {
       expect(calls).toEqual([expect.objectContaining({ toolCallId: "call_a", status: "started" })]);
       expect(calls[0]).not.toHaveProperty("result");
@@ -58,6 +60,7 @@ describe("a call that ends the run", () => {
       .run()
       .catch((e: unknown) => e);
     expect(error).toMatchObject({ code: "missing-extension" });
+    await expect(request.run()).rejects.toMatchObject({ code: "missing-extension" });
     const ends = events.flatMap((event) =>
       event.type === "tool-failed" ? [[event.invocation.toolCallId, event.kind, event.error]] : [],
     );
@@ -65,6 +68,93 @@ describe("a call that ends the run", () => {
       ["call_b", "missing-extension", error],
       ["call_a", "aborted", error],
     ]);
+  });
+});
+
+describe("a call that has ended", () => {
+  it("is saved as done, also where whoever hears of its end aborts the run", async () => {
+    const controller = new AbortController();
+    const states: RunState[] = [];
+    const request = scripted([recordingTool({ name: "probe" })], [call("probe", "call_a")])
+      .agent.prompt("x")
+      .signal(controller.signal)
+      .onCheckpoint((state) => void states.push(structuredClone(state)))
+      .on(({ type }) => {
+        if (type === "tool-completed") controller.abort(new Error("enough"));
+      });
+    await expect(request.run()).rejects.toThrow("enough");
+    expect(states.at(-1)?.calls).toMatchObject([{ status: "done", result: { text: "recorded" } }]);
+  });
+});
+
+describe("a call of a tool that there is not", () => {
+  it("is never begun, and the model reads which tools there are", async () => {
+    const states: RunState[] = [];
+    const { agent } = scripted([recordingTool({ name: "probe" })], [call("prob", "call_a")]);
+    const { messages } = await agent
+      .prompt("x")
+      .onCheckpoint((state) => void states.push(structuredClone(state)))
+      .run();
+    const text = 'There is no tool "prob". Available: probe.';
+    expect(messages[2]).toEqual({ role: "tool", toolCallId: "call_a", toolName: "prob", text, isError: true });
+    expect(states.flatMap(({ calls }) => calls.map(({ status }) => status))).toEqual(["new", "done"]);
+  });
+});
+
+describe("a call that nobody waits for", () => {
+  it("ends with the run, which says why, and is told of before the run's end", async () => {
+    const deaf = defineTool({ name: "deaf", input: {}, call: () => new Promise<string>(() => {}) });
+    const inner = new ToolSet([deaf]);
+    const hasty = defineTool({
+      name: "hasty",
+      input: {},
+      callWithExtensions: (_input, extensions) => {
+        void inner.callWithExtensions("deaf", {}, extensions);
+        return "gone ahead";
+      },
+    });
+    const events: RunEvent[] = [];
+    const request = scripted([hasty], [call("hasty", "call_a")]).agent.prompt("x");
+    await request.on((event) => events.push(event)).run();
+    expect(events.slice(-2)).toMatchObject([
+      {
+        type: "tool-failed",
+        kind: "aborted",
+        invocation: { toolName: "deaf" },
+        error: { name: "AbortError", message: "the run has ended" },
+      },
+      { type: "run-completed" },
+    ]);
+  });
+});
+
+describe("the end of a turn", () => {
+  it("is told of with the answer that began it", async () => {
+    const calls = ["call_a", "call_b"].map((id) => ({ text: id, toolCalls: [call("probe", id)] }));
+    const agent = new Agent({
+      name: "a",
+      model: scriptedModel([...calls, "Done."]),
+      tools: [recordingTool({ name: "probe" })],
+    });
+    const texts: unknown[] = [];
+    await agent
+      .prompt("x")
+      .on((event) => {
+        if (event.type === "turn-completed") texts.push([event.turn, event.message.content[0]]);
+      })
+      .run();
+    expect(texts).toMatchObject([
+      [1, { text: "call_a" }],
+      [2, { text: "call_b" }],
+      [3, { text: "Done." }],
+    ]);
+  });
+
+  it("is not told of where a resumed run does not know its answer", async () => {
+    const types: string[] = [];
+    const request = scripted([]).agent.resume(stateWith({ toolName: "gone", status: "started" }));
+    await request.on(({ type }) => types.push(type)).run();
+    expect(types.filter((type) => type === "turn-completed")).toHaveLength(1);
   });
 });
 
