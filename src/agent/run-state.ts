@@ -121,10 +121,12 @@ export function readRunState(value: unknown, field = "the state", depth = 0): Ru
   for (const [index, item] of list(state["messages"], `${field}.messages`).entries()) {
     checkMessage(item, `${field}.messages[${index}]`);
   }
+  const seen = new Set<unknown>();
   for (const [index, item] of list(state["calls"], `${field}.calls`).entries()) {
-    checkCall(item, `${field}.calls[${index}]`, depth);
+    const { toolCallId } = checkCall(item, `${field}.calls[${index}]`, depth);
+    check(!seen.has(toolCallId), `${field}.calls[${index}].toolCallId`, toolCallId, "one that no other call has");
+    seen.add(toolCallId);
   }
-  checkDistinct(list(state["calls"], `${field}.calls`), field);
   // Every field has been checked above.
   return value as RunState;
 }
@@ -145,7 +147,7 @@ export function assertAgents(state: RunState, agent: AgentOfTool, field = "the s
   }
 }
 
-function checkCall(value: unknown, field: string, depth: number): void {
+function checkCall(value: unknown, field: string, depth: number): Readonly<Record<string, unknown>> {
   const call = record(value, field);
   for (const name of ["toolCallId", "wireId"]) checkString(call[name], `${field}.${name}`);
   check(typeof call["toolName"] === "string", `${field}.toolName`, call["toolName"], "a string");
@@ -167,6 +169,7 @@ function checkCall(value: unknown, field: string, depth: number): void {
     check(typeof isError === "boolean", `${field}.result.isError`, isError, "a boolean");
   }
   if (run !== undefined) readRunState(run, `${field}.run`, depth + 1);
+  return call;
 }
 
 function checkMessage(value: unknown, field: string): void {
@@ -193,15 +196,6 @@ function checkPart(value: unknown, field: string): void {
   if (type !== "tool-call") return;
   check(typeof toolName === "string", `${field}.toolName`, toolName, "a string");
   checkString(toolCallId, `${field}.toolCallId`);
-}
-
-function checkDistinct(calls: readonly unknown[], field: string): void {
-  const seen = new Set<unknown>();
-  for (const [index, call] of calls.entries()) {
-    const { toolCallId } = record(call, `${field}.calls[${index}]`);
-    check(!seen.has(toolCallId), `${field}.calls[${index}].toolCallId`, toolCallId, "one that no other call has");
-    seen.add(toolCallId);
-  }
 }
 
 function record(value: unknown, field: string): Readonly<Record<string, unknown>> {

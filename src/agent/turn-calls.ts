@@ -105,7 +105,7 @@ export class TurnCalls {
   }
 
   runnable(): readonly CallRecord[] {
-    return this.records.filter(({ status, verdict }) => status !== "done" && (status === "started" || verdict));
+    return this.records.filter(({ status, verdict }) => status === "started" || verdict !== undefined);
   }
 
   settle(record: CallRecord, outcome: ToolOutcome): void {

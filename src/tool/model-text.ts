@@ -9,7 +9,6 @@ const CUT_OFF = "[cut off: the result is too long]";
  */
 export function toModelText(value: unknown): string {
   if (typeof value === "string") return boundText(value);
-  if (value === undefined) return "(no output)";
   const writer = { budget: MAX_MODEL_TEXT, ancestors: [] };
   return boundText(JSON.stringify(toJson(value, writer)) ?? "(no output)");
 }

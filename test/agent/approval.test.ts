@@ -239,6 +239,17 @@ describe.each(ways)("approval inside sub-agents in a %s run", (_way, drive) => {
     expect(end.output).toBe("Not this one. | Nor this. | pay {}");
   });
 
+  it("is decided by its pending entry at any depth; without a session it has no key", async () => {
+    const pay = approvable();
+    const inner = calling("inner", [pay], [call("pay", "call_a")]).asTool({ name: "ask" });
+    const middle = calling("middle", [inner], [call("ask", "call_b", { prompt: "x" })]).asTool({ name: "ask" });
+    const agent = calling("outer", [middle], [call("ask", "call_c", { prompt: "x" })]);
+    const { pending, state } = await drive(agent.prompt("x"));
+    expect(pending).toMatchObject([{ path: ["call_c", "call_b"], agentName: "inner", invocationKey: undefined }]);
+    const [entry] = pending as [PendingCall];
+    expect((await drive(agent.resume(overJson(state)).approve(entry))).output).toBe("pay {}");
+  });
+
   it("pauses also where the sub-agent's tool is wrapped by one that changes its result", async () => {
     const pay = approvable();
     const ask = wrapTool(calling("inner", [pay], [call("pay", "call_a")]).asTool({ name: "ask" }), {
@@ -281,6 +292,12 @@ describe("a decision", () => {
       /^\[unknown-call\] no call waits for approval under the id "call_a"; waiting: none$/,
     );
     expect(() => request.approve("call_a").reject("call_a")).toThrow(/^\[unknown-call\]/);
+  });
+
+  it("on none of several calls that wait is refused with all of them", async () => {
+    const both = calling("a", [approvable()], [call("pay", "call_a"), call("pay", "call_b")]);
+    const { state } = await blocking(both.prompt("x"));
+    expect(() => both.resume(state).approve("call_x")).toThrow(/; waiting: call_a, call_b$/);
   });
 
   it("on a request that is not a resumed one is refused", () => {

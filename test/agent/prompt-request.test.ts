@@ -299,6 +299,12 @@ describe("bad arguments", () => {
     );
   });
 
+  it("of a resumed request have the parts of the message in their details", () => {
+    const expected = "called on a new prompt only: the state holds its conversation";
+    const details = { argument: ".history()", received: "a resumed run", expected };
+    expect(() => resumed.history([])).toThrow(expect.objectContaining({ details }));
+  });
+
   it("of toolExtensions() are described without their values", () => {
     expect(() => request.toolExtensions({ session: "canary" } as never)).not.toThrow("canary");
   });

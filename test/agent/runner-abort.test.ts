@@ -223,6 +223,19 @@ describe("a stream", () => {
     expect(heard.at(-1)).toMatchObject({ type: "run-failed", error });
   });
 
+  it("that is left before it began runs nothing, however it is left", async () => {
+    const model = scriptedModel(["Hello!"]);
+    const { stream } = new Agent({ name: "a", model }).prompt("x");
+    const [returned, thrown, disposed] = [stream(), stream(), stream()];
+    expect(await returned.return()).toEqual({ done: true, value: undefined });
+    await expect(thrown.throw(new Error("the consumer's own"))).rejects.toThrow("the consumer's own");
+    await disposed[Symbol.asyncDispose]();
+    for (const left of [returned, thrown, disposed]) {
+      expect(await left.next()).toEqual({ done: true, value: undefined });
+    }
+    expect(model.requests).toEqual([]);
+  });
+
   it("that is left in the middle of a text aborts the model's signal", async () => {
     const model = scriptedModel(["A text that comes in a few pieces."]);
     for await (const event of new Agent({ name: "a", model }).prompt("x").stream()) {
@@ -242,7 +255,9 @@ describe("a stream", () => {
       const { value } = await events.next();
       if (value?.type === "tool-requested") break;
     }
-    await Promise.all([events.next(), events.return()]);
+    const [, left] = await Promise.all([events.next(), events.return()]);
+    expect(left).toEqual({ done: true, value: undefined });
+    expect(await events.next()).toEqual({ done: true, value: undefined });
     expect(heard.at(-1)).toBe("run-failed");
   });
 });

@@ -77,18 +77,26 @@ describe.each(ways)("a listener's fault in a %s run", (_way, drive) => {
     expect(written.mock.calls).toEqual([['tool-call-extensions: a listener failed on "run-started":', fault]]);
   });
 
+  it("is nowhere where nobody listens, and nothing is written to the console", async () => {
+    const written = vi.spyOn(console, "error").mockImplementation(() => {});
+    await drive(probingAgent().agent.prompt("x"), new Runner());
+    expect(written.mock.calls).toEqual([]);
+  });
+
   it("does not fail the run even when onListenerError throws", async () => {
-    vi.spyOn(console, "error").mockImplementation(() => {});
+    const written = vi.spyOn(console, "error").mockImplementation(() => {});
     const { agent } = probingAgent();
+    const fault = new Error("the reporter's own");
     const runner = new Runner({
       onListenerError: () => {
-        throw new Error("the reporter's own");
+        throw fault;
       },
     });
-    const request = agent.prompt("x").on(() => {
-      throw new Error("listener");
+    const request = agent.prompt("x").on(({ type }) => {
+      if (type === "run-started") throw new Error("listener");
     });
     expect(await drive(request, runner)).toMatchObject({ output: "Done." });
+    expect(written.mock.calls).toEqual([['tool-call-extensions: a listener failed on "run-started":', fault]]);
   });
 
   it("leaves no unhandled rejection when onListenerError throws on an async listener's", async () => {

@@ -208,6 +208,12 @@ describe("a streaming run", () => {
   });
 });
 
+it("the output is the text of an answer, whatever else is in it", async () => {
+  const content = [{ type: "provider" }, { type: "text", text: "Hello!" }, { type: "provider" }] as const;
+  const result = await new Agent({ name: "a", model: { generate: async () => ({ content }) } }).prompt("x").run();
+  expect(result.output).toBe("Hello!");
+});
+
 describe("a blocking run", () => {
   it("never asks a model to stream", async () => {
     const model: Model = {

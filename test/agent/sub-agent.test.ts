@@ -185,12 +185,29 @@ describe("a filter that goes wrong", () => {
   });
 });
 
+describe("the input of a sub-agent's tool", () => {
+  it("is a prompt and nothing else, for the model that calls it", () => {
+    const ask = calling("inner", recordingTool({ name: "probe" })).asTool({ name: "ask" });
+    const properties = { prompt: { type: "string" } };
+    expect(calling("outer", ask).tools.definitions[0]?.inputSchema).toEqual({
+      type: "object",
+      properties,
+      required: ["prompt"],
+      additionalProperties: false,
+    });
+  });
+});
+
 describe("needs of a sub-agent's tool", () => {
   const inner = calling("inner", recordingTool({ name: "probe", requires: [Session, Tenant] }));
 
   it("are the sub-agent's where it inherits or takes a list", () => {
     expect(inner.asTool({ name: "ask" }).requires).toEqual([Session, Tenant]);
     expect(inner.asTool({ name: "ask", extensions: [Session, Tenant, Locale] }).requires).toEqual([Session, Tenant]);
+  });
+
+  it("are none where it is given none", () => {
+    expect(inner.asTool({ name: "ask", extensions: "none" } as never).requires).toEqual([]);
   });
 
   it("are what a function declares to read", () => {

@@ -23,6 +23,11 @@ describe("a new map", () => {
     expect(extensions.isReadOnly).toBe(false);
   });
 
+  it("is named in errors that receive one where something else belongs", () => {
+    // @ts-expect-error ids are strings
+    expect(() => extensionToken(new ToolCallExtensions())).toThrow("received a ToolCallExtensions");
+  });
+
   it("shares nothing with another new map", () => {
     new ToolCallExtensions().insert(Session, "s-1");
     expect(new ToolCallExtensions().isEmpty).toBe(true);

@@ -2,7 +2,7 @@ import type { ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import project from "../../vitest.config.ts";
 
-const FOLDERS = ["extensions", "pins", "invocation", "tool", "agent", "field-cases", "mutation"];
+const FOLDERS = ["extensions", "pins", "invocation", "tool", "agent", "field-cases", "ai-sdk", "mutation"];
 
 /** The tests of the smallest parts first: they are the quickest to fail, and the first failure ends a mutant's run. */
 class SmallPartsFirst extends BaseSequencer {
@@ -17,7 +17,8 @@ const config: ViteUserConfig = {
   ...project,
   test: {
     ...project.test,
-    include: FOLDERS.map((folder) => `test/${folder}/*.test.ts`),
+    // The adapter's test is the one of what a `ToolSet` does for adapters alone.
+    include: [...FOLDERS.map((folder) => `test/${folder}/*.test.ts`), "test/ai-sdk/to-ai-sdk-tools.test.ts"],
     // Of the built package, of other processes or of the repository's files, where no mutant is.
     exclude: [
       "test/field-cases/{l-copies,d-idempotency,h-mcp}.test.ts",

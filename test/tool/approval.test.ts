@@ -251,3 +251,23 @@ describe("the rules of a tool", () => {
     );
   });
 });
+
+it("the question's signal ends with the question: what the call is aborted for later is not its business", async () => {
+  const controller = new AbortController();
+  const signals: AbortSignal[] = [];
+  const pay = defineTool({
+    name: "pay",
+    input: { type: "object" },
+    needsApproval: (_input, extensions) => {
+      signals.push(extensions.require(ToolInvocationContext).signal);
+      return false;
+    },
+    callWithExtensions: (_input, extensions) => {
+      signals.push(extensions.require(ToolInvocationContext).signal);
+      controller.abort("enough");
+      return "paid";
+    },
+  });
+  await new ToolSet([pay]).call("pay", {}, { signal: controller.signal });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
+});

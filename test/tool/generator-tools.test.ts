@@ -172,6 +172,57 @@ describe("the current invocation in a generator tool", () => {
   });
 });
 
+describe("a tool that gives an iterator of its own", () => {
+  /** Gives a step after a moment, for ever, and cannot be told to stop. */
+  const endless = defineTool({
+    name: "endless",
+    input: {},
+    call: (): AsyncIterable<string> => ({
+      [Symbol.asyncIterator]: () => ({ next: () => pause().then(() => ({ done: false, value: "step" })) }),
+    }),
+  });
+
+  it("is left where it is when the call is aborted, with the abort's reason for the middleware", async () => {
+    const controller = new AbortController();
+    const seen: unknown[] = [];
+    const tools = new ToolSet([endless], {
+      middleware: [
+        async (call, next) => {
+          const outcome = await next(call);
+          seen.push(outcome);
+          return outcome;
+        },
+      ],
+    });
+    const call = tools.call("endless", {}, { signal: controller.signal });
+    setTimeout(() => controller.abort("enough"), 5);
+    expect(await call).toEqual({ status: "failed", kind: "aborted", error: "enough" });
+    await pause(5);
+    expect(seen).toEqual([{ status: "failed", kind: "aborted", error: "enough" }]);
+  });
+});
+
+describe("a generator tool under a middleware that hands on a plain copy of the invocation", () => {
+  it("completes, and nobody hears of its progress", async () => {
+    const tool = defineTool({
+      name: "load",
+      input: {},
+      async *call() {
+        yield "half";
+        yield "all";
+      },
+    });
+    const heard: string[] = [];
+    const tools = new ToolSet([tool], {
+      middleware: [(call, next) => next({ ...call, invocation: { ...call.invocation } })],
+    });
+    const listener = ({ type }: { readonly type: string }) => heard.push(type);
+    const outcome = await tools.call("load", {}, { listener });
+    expect(outcome).toEqual({ status: "completed", output: "all" });
+    expect(heard).toEqual(["tool-requested", "tool-completed"]);
+  });
+});
+
 describe("a generator tool that is aborted", () => {
   it("is not asked for a step it has not begun", async () => {
     const controller = new AbortController();

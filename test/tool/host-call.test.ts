@@ -80,6 +80,8 @@ test("a run inside a call is another than the same words outside, and the call i
   const inner = await call("call_inner", first, new ToolCallExtensions()["~bind"](ToolInvocationContext, outer));
   expect(inner.parent).toBe(outer);
   expect(inner.runId).not.toBe(outer.runId);
+  const next = await call("call_next", first, new ToolCallExtensions()["~bind"](ToolInvocationContext, outer));
+  expect([inner.index, next.index]).toEqual([0, 0]);
 });
 
 test.each([true, false])("a call that needs approval runs only where it is approved: %s", async (isApproved) => {

@@ -216,6 +216,8 @@ describe("the wait before an attempt", () => {
     setTimeout(() => controller.abort("enough"), 5);
     expect(await call).toEqual({ status: "failed", kind: "aborted", error: "enough" });
     expect(attemptsOf(flaky)).toEqual([1]);
+    const { signal } = flaky.calls[0]?.invocation ?? {};
+    expect(signal && getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("is an aborted outcome for the middleware too, not an exception", async () => {
@@ -262,6 +264,17 @@ describe("the wait before an attempt", () => {
   });
 });
 
+describe("a number for retries", () => {
+  it("is how often a failed call is tried again", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    const flaky = { ...recordingTool({ name: "flaky", result: untilAttempt(3) }), retries: 2 };
+    expect(await new ToolSet([flaky]).call("flaky", {})).toEqual({ status: "completed", output: "attempt 3" });
+    const down = { ...recordingTool({ name: "down", result: untilAttempt(9) }), retries: 1 };
+    expect(await new ToolSet([down]).call("down", {})).toMatchObject({ status: "failed", kind: "error" });
+    expect(attemptsOf(down)).toEqual([1, 2]);
+  });
+});
+
 describe("a middleware between the attempts", () => {
   it("may hand on a plain copy of the invocation, which has no attempts to count", async () => {
     let entered = 0;
@@ -304,6 +317,8 @@ describe("a bad rule for retries", () => {
       'retries.minDelayMs of tool "flaky" must be milliseconds from 0; received a string',
       { max: 1, minDelayMs: "soon" },
     ],
+    ['retries.minDelayMs of tool "flaky" must be milliseconds from 0; received a string', { max: 1, minDelayMs: "5" }],
+    ['retries.maxDelayMs of tool "flaky" must be milliseconds from 0; received null', { max: 1, maxDelayMs: null }],
     [
       'retries.minDelayMs of tool "flaky" must be milliseconds from 0; received NaN',
       { max: 1, minDelayMs: Number.NaN },

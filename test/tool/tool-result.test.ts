@@ -176,6 +176,17 @@ describe("the text for a failure", () => {
     expect(outcome).toMatchObject({ error: { details: { available: names } } });
   });
 
+  it("lists 50 tools without a count", async () => {
+    const names = Array.from({ length: 50 }, (_, index) => `tool_${index}`);
+    const tools = new ToolSet(names.map((name) => defineTool({ name, input: {}, call: () => "done" })));
+    expect(outcomeText(await tools.call("ping", {}), "ping")).toMatch(/, tool_49\.$/);
+  });
+
+  it("keeps brackets that are no code", () => {
+    const error = { message: "the row [a] is bad" };
+    expect(outcomeText({ status: "failed", kind: "invalid-input", error }, "save")).toBe("the row [a] is bad");
+  });
+
   it.each<ToolFailureKind>(["unknown-tool", "invalid-input"])("of kind %s is made of anything", (kind) => {
     expect(outcomeText({ status: "failed", kind, error: { message: 5 } }, "charge")).toBe('Tool "charge" failed.');
   });

@@ -1,6 +1,6 @@
 import { defineTool, extensionToken, outcomeText, ToolCallExtensions, ToolSet } from "tool-call-extensions";
 import { recordingTool } from "tool-call-extensions/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 const Tenant = extensionToken("tenant").of<string>();
 const Locale = extensionToken("locale").of<string>();
@@ -216,5 +216,14 @@ it("rejects instead of throwing, whatever is wrong with the arguments of a call"
   const set = new ToolSet([]);
   // @ts-expect-error no options object
   await expect(set.call("echo", {}, null)).rejects.toThrow(TypeError);
-  await expect(set.call("echo", {}, { sessionKey: "" })).rejects.toThrow("the session key");
+  await expect(set.call("echo", {}, { sessionKey: "" })).rejects.toThrow(
+    "[invalid-argument] the session key must be a non-empty string; received an empty string",
+  );
+});
+
+it("writes nothing to the console where nobody listens", async () => {
+  const written = vi.spyOn(console, "error");
+  await new ToolSet([recordingTool()]).call("recording", {});
+  expect(written).not.toHaveBeenCalled();
+  written.mockRestore();
 });

@@ -45,6 +45,38 @@ describe("a validated input", () => {
   });
 });
 
+describe("what a tool does to its input", () => {
+  it("stays with the tool, in lists and in objects without a prototype too", async () => {
+    const spoil = (input: Readonly<Record<string, unknown>>): string => {
+      (input["list"] as unknown[]).push("spoilt");
+      Object.assign(input["bare"] as object, { spoilt: true });
+      return "done";
+    };
+    const bare: object = Object.assign(Object.create(null), { a: 1 });
+    const input = { list: [1], bare };
+    const tool = defineTool({ name: "spoil", input: { type: "object" }, call: spoil });
+    expect(await new ToolSet([tool]).call("spoil", input)).toEqual({ status: "completed", output: "done" });
+    expect([input.list, { ...bare }]).toEqual([[1], { a: 1 }]);
+  });
+});
+
+describe("what a schema finds wrong", () => {
+  it("is told to the model, each issue at its place or without one", async () => {
+    const input: InputSchema = {
+      "~standard": {
+        version: 1,
+        vendor: "acme",
+        validate: () => ({ issues: [{ message: "too late" }, { message: "too many", path: ["rows", { key: 0 }] }] }),
+        jsonSchema: { input: () => ({}), output: () => ({}) },
+      },
+    };
+    const outcome = await echo(input).call("echo", {});
+    expect(outcomeText(outcome, "echo")).toBe(
+      'The arguments for tool "echo" are not valid: too late; rows.0: too many',
+    );
+  });
+});
+
 describe("arguments as JSON text", () => {
   it("are parsed for a Standard Schema", async () => {
     const tools = echo(z.object({ id: z.number() }));
