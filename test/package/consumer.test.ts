@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -116,6 +116,30 @@ test.each(["typescript", "typescript-6", "typescript-7"])(
   },
   120_000,
 );
+
+test("an error names a section of the documentation that the package has", async () => {
+  const program =
+    'import { ToolSet } from "tool-call-extensions"; try { new ToolSet(7); } catch (error) { console.log(error.docs); }';
+  writeFileSync(join(folder, "fails.mjs"), program);
+  const { stdout } = await run(process.execPath, ["fails.mjs"], options);
+  const [page = "", anchor = ""] = stdout.trim().split("#");
+  expect(anchor).toBe("invalid-argument");
+  expect(readFileSync(join(folder, "node_modules", page), "utf8")).toContain(`\n## ${anchor}\n`);
+});
+
+test("the guides in the package link to pages that the package has", () => {
+  const docs = join(folder, "node_modules/tool-call-extensions/docs");
+  const pages = readdirSync(docs, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".md"));
+  expect(pages.length).toBeGreaterThan(10);
+  const linked = pages.flatMap((page) => {
+    const links = readFileSync(join(docs, page), "utf8").matchAll(/\]\(([^):#]+\.md)/g);
+    return [...links].map(([, link = ""]) => join(docs, page, "..", link));
+  });
+  // Beside the guides the repository has pages for those who work on it.
+  const guides = linked.filter((file) => file.startsWith(docs) && !file.startsWith(join(docs, "examples")));
+  expect(guides.length).toBeGreaterThan(30);
+  expect(guides.filter((file) => !existsSync(file))).toEqual([]);
+});
 
 test("the declarations hold no any", () => {
   const declarations = readdirSync(`${root}dist`).filter((file) => file.endsWith(".d.ts"));
