@@ -84,6 +84,7 @@ function toResponse(turn: Exclude<ScriptedTurn, Error>): ModelResponse {
 }
 
 function mismatch(what: string, turn: number, turnsInScript: number): ToolCallExtensionsError {
-  const message = `the scripted model has ${turnsInScript} turns and ${what}`;
+  const turns = turnsInScript === 1 ? "1 turn" : `${turnsInScript} turns`;
+  const message = `the scripted model has ${turns} and ${what}`;
   return new ToolCallExtensionsError("script-mismatch", message, { turn, turnsInScript });
 }
