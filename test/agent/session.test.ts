@@ -295,3 +295,22 @@ describe("a key is computed when it is first read", () => {
     expect(leaf.calls).toHaveLength(20);
   });
 });
+
+// Saved keys follow from these ids. The literals were computed once from the recipe, with node:crypto.
+it("the ids of a run that a turn id names, and of the runs inside its call, are what every version made of them", async () => {
+  const inner = new Agent({ name: "inner", model: scriptedModel(["One.", "Two."]) });
+  const ids: string[] = [];
+  const outer = defineTool({
+    name: "outer",
+    input: {},
+    callWithExtensions: async (_input, extensions) => {
+      for (const text of ["1", "2"]) ids.push((await inner.prompt(text).toolExtensions(extensions).run()).runId);
+      return "done";
+    },
+  });
+  const model = scriptedModel([{ toolCalls: [{ toolName: "outer", toolCallId: "call_a", input: {} }] }, "Done."]);
+  const agent = new Agent({ name: "a", model, tools: [outer] });
+  const { runId } = await agent.prompt("x").session("chat-7", { turnId: "m-1" }).run();
+  expect(runId).toBe("run_5pnm7qlb5bcgu2ov2tt1ib516a1tj33s");
+  expect(ids).toEqual(["run_gtd6it2kuaptdjn2uuq2cplno646ibru", "run_9rev09ko14vs4vb1o4m219h78nfmvifi"]);
+});
