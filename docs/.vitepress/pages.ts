@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -23,7 +23,8 @@ export function writePages(): void {
     };
     const file = `${made}pages/${pageOf(path)}`;
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, contentOf(path, linked));
+    if (isPicture(path)) copyFileSync(root + path, file);
+    else writeFileSync(file, contentOf(path, linked));
   }
 }
 
@@ -48,15 +49,20 @@ function contentOf(path: string, linked: (target: string) => string): string {
   return parts.map((part) => (part.startsWith("```") ? part : withLinks(part))).join("");
 }
 
+function isPicture(path: string): boolean {
+  return path.endsWith(".png");
+}
+
 /** The page's file: what is in docs/ is at the site's root, and the README of a folder is its index. */
 function pageOf(path: string): string {
   const place = path.replace(/^docs\//, "");
+  if (isPicture(path)) return `public/${place}`;
   if (place.endsWith(".md")) return place.replace(/\/README\.md$/, "/index.md");
   return statSync(root + path).isDirectory() ? `${place}/index.md` : `source/${place}.md`;
 }
 
 export function addressOf(path: string): string {
-  return `/${pageOf(path).replace(/(?<=^|\/)index\.md$|\.md$/, "")}`;
+  return `/${pageOf(path).replace(/(?<=^|\/)index\.md$|\.md$|^public\//, "")}`;
 }
 
 export function titleOf(path: string): string {
