@@ -1,5 +1,5 @@
 import { Agent, defineTool, type Message, type Model, type RunEvent } from "../index.ts";
-import { holds, same, type TestFunction } from "./conformance.ts";
+import { holds, same, type TestFunction, within } from "./conformance.ts";
 import type { ScriptedTurn } from "./scripted-model.ts";
 
 /** Makes a model that answers with these turns, one a request; all of them are asked for in one way. */
@@ -102,6 +102,18 @@ export function modelConformance({
       );
       same(error, reason, "what the run rejects with");
     });
+    // Asked by itself: a run ends by its signal whatever its model does.
+    test(`${way}: ends a request that is aborted after it was made`, async () => {
+      const model = await makeModel([TEXT], isStreaming);
+      const controller = new AbortController();
+      const asked = ask(model, controller.signal, isStreaming);
+      controller.abort(new Error("stop"));
+      const isAnswered = asked.then(
+        () => true,
+        () => false,
+      );
+      holds(!(await within(isAnswered, "the request did not end")), "a request was answered though it was aborted");
+    });
   }
   test("makes the same conversation blocking and streaming", async () => {
     const turns = [
@@ -124,6 +136,13 @@ function plain(messages: readonly Message[]): unknown {
   );
 }
 
-async function drained(events: AsyncIterable<RunEvent>): Promise<void> {
+async function ask(model: Model, signal: AbortSignal, isStreaming: boolean): Promise<void> {
+  const messages = [{ role: "user", text: "Go." } as const];
+  const request = { instructions: undefined, messages, tools: [], outputSchema: undefined, signal };
+  if (isStreaming && model.stream !== undefined) return await drained(model.stream(request));
+  await model.generate(request);
+}
+
+async function drained(events: AsyncIterable<unknown>): Promise<void> {
   for await (const _event of events);
 }

@@ -60,9 +60,14 @@ export function scriptedModel(
   };
   return {
     requests,
-    generate: async (request) => respond(request),
+    async generate(request) {
+      const response = respond(request);
+      await heed(request);
+      return response;
+    },
     async *stream(request) {
       const response = respond(request);
+      await heed(request);
       for (const part of response.content) {
         if (part.type !== "text") continue;
         for (const text of part.text.match(/.{1,7}/gsu) ?? []) yield { type: "text-delta", text };
@@ -74,6 +79,12 @@ export function scriptedModel(
       throw mismatch(`was asked only ${requests.length} times`, requests.length, script.length);
     },
   };
+}
+
+/** A moment in which the request can be aborted, as there is with every provider. */
+async function heed({ signal }: ModelRequest): Promise<void> {
+  await null;
+  signal.throwIfAborted();
 }
 
 function toResponse(turn: Exclude<ScriptedTurn, Error>): ModelResponse {

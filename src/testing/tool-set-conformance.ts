@@ -72,7 +72,7 @@ export function toolSetConformance({
   readonly isRemote?: boolean | undefined;
 }): void {
   const check: Check = (title, behave, run) => {
-    test(title, async () => run(await bench(makeToolSet, behave)));
+    test(title, () => within(bench(makeToolSet, behave).then(run), "the case did not end"));
   };
   lookup(check);
   arrival(check, isRemote);
@@ -149,6 +149,13 @@ function identity(check: Check, isRemote: boolean): void {
     same(calls.join(), NAMES.map((name) => `${name} toolu_named${name}`).join(), "the calls");
     const keys = new Set(seen.map(({ invocation }) => invocation.invocationKey));
     holds(keys.size === NAMES.length && !keys.has(undefined), "not every call has a key of its own");
+  });
+  check("keeps the calls of two sessions apart, of one id and one input too", answer, async ({ call, seen }) => {
+    const toolCallId = "toolu_repeated1x";
+    for (const sessionKey of ["one", "other"]) await call(ZETA, { toolCallId, sessionKey });
+    same(seen.length, 2, "how often the tool was entered");
+    const keys = new Set(seen.map(({ invocation }) => invocation.invocationKey));
+    same(keys.size, 2, "how many keys the two calls have");
   });
   check("makes an id for each call that has none", answer, async ({ call, seen }) => {
     for (let n = 1; n <= 10; n++) await call(ZETA, { toolCallId: "", sessionKey: `s${n}` });

@@ -56,8 +56,12 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "charges: 1",
   ],
   "custom-adapter": [
-    ...["gives the text", "gives calls", "is aborted"].map((title) => new RegExp(`^✓ blocking: ${title}`)),
-    ...["gives the text", "gives calls", "is aborted"].map((title) => new RegExp(`^✓ streaming: ${title}`)),
+    ...["gives the text", "gives calls", "is aborted", "ends a request"].map(
+      (title) => new RegExp(`^✓ blocking: ${title}`),
+    ),
+    ...["gives the text", "gives calls", "is aborted", "ends a request"].map(
+      (title) => new RegExp(`^✓ streaming: ${title}`),
+    ),
     "✓ makes the same conversation blocking and streaming",
     "answer: Done.",
     /Acme answered HTTP 401$/,

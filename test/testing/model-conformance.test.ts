@@ -67,6 +67,15 @@ const streaming = (
   };
 };
 
+/** A model that is never told of an abort. */
+const deaf = ({ generate, stream }: ReturnType<typeof scriptedModel>): Model => {
+  const { signal } = new AbortController();
+  return {
+    generate: (request) => generate({ ...request, signal }),
+    stream: (request) => stream({ ...request, signal }),
+  };
+};
+
 describe("the kit finds", () => {
   it.each<[string, string, MakeModel]>([
     [
@@ -117,6 +126,29 @@ describe("the kit finds", () => {
               part.type === "tool-call" ? { ...part, toolCallId: "" } : part,
             ),
           }),
+        };
+      },
+    ],
+    [
+      "a model that does not heed the signal",
+      "blocking: ends a request that is aborted after it was made",
+      (turns) => deaf(scriptedModel(turns)),
+    ],
+    [
+      "a stream that does not heed the signal",
+      "streaming: ends a request that is aborted after it was made",
+      (turns) => deaf(scriptedModel(turns)),
+    ],
+    [
+      "a model that looks at the signal before it begins, and no more",
+      "blocking: ends a request that is aborted after it was made",
+      (turns) => {
+        const { generate } = deaf(scriptedModel(turns));
+        return {
+          generate: (request) => {
+            request.signal.throwIfAborted();
+            return generate(request);
+          },
         };
       },
     ],

@@ -146,6 +146,40 @@ describe("the kit finds", () => {
         }),
     ],
     [
+      "one that tries again by itself",
+      "fails with the tool's own error when it throws",
+      (inner) =>
+        changed(inner, async (input, extensions) => {
+          try {
+            return await enter(inner, input, extensions);
+          } catch {
+            return await enter(inner, input, extensions);
+          }
+        }),
+    ],
+    [
+      "one that adds to the input",
+      "hands the input on",
+      (inner) => changed(inner, (input, extensions) => enter(inner, { ...Object(input), more: 1 }, extensions)),
+    ],
+    [
+      "one that enters the tool once more after the call",
+      "leaves nothing that runs on",
+      (inner) =>
+        changed(inner, async (input, extensions) => {
+          const result = await enter(inner, input, extensions);
+          setTimeout(() => void Promise.resolve(enter(inner, input, extensions)).catch(() => undefined), 5);
+          return result;
+        }),
+    ],
+    ["one that never ends", "gives null back", (inner) => changed(inner, () => new Promise(() => undefined))],
+    ["one that needs no approval", "keeps what the tool declares", (inner) => ({ ...inner, needsApproval: false })],
+    [
+      "one with retries of its own",
+      "keeps what the tool declares",
+      (inner) => ({ ...inner, retries: { max: 3, minDelayMs: 1 } }),
+    ],
+    [
       "one that drops what the tool declares",
       "keeps what the tool declares",
       ({ name, input, call, callWithExtensions }) => ({ name, input, call, callWithExtensions }),

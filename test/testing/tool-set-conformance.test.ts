@@ -137,6 +137,47 @@ const FAULTS: readonly (readonly [fault: string, title: string, makeToolSet: Mak
       return Promise.resolve({ status: "completed", output: "(constructor)" });
     }),
   ],
+  [
+    "a set of one session",
+    "keeps the calls of two sessions apart",
+    changed((set, name, input, extensions, options) =>
+      passed(set, name, input, extensions, { ...options, sessionKey: options?.sessionKey && "s" }),
+    ),
+  ],
+  [
+    "a set that keeps outcomes by the call's id",
+    "keeps the calls of two sessions apart",
+    (tools, { middleware }) => {
+      const set = new ToolSet(tools, { middleware });
+      const kept = new Map<string, Promise<ToolOutcome>>();
+      return {
+        definitions: set.definitions,
+        callWithExtensions: (name, input, extensions, options) => {
+          const key = options.toolCallId ?? crypto.randomUUID();
+          const outcome = kept.get(key) ?? set.callWithExtensions(name, input, extensions, options);
+          kept.set(key, outcome);
+          return outcome;
+        },
+      };
+    },
+  ],
+  [
+    "a set that makes one call after the other, and so waits for ever for a nested one",
+    "is, with its calls, the parent of those made inside them",
+    (tools, { middleware }) => {
+      const set = new ToolSet(tools, { middleware });
+      let last: Promise<unknown> = Promise.resolve();
+      return {
+        definitions: set.definitions,
+        callWithExtensions: (name, input, extensions, options) => {
+          const given = extensions.snapshot();
+          const outcome = last.then(() => set.callWithExtensions(name, input, given, options));
+          last = outcome;
+          return outcome;
+        },
+      };
+    },
+  ],
   ["a set without middleware", "through each middleware once", (tools) => new ToolSet(tools)],
   [
     "middleware the wrong way round",
