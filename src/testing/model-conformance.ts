@@ -74,7 +74,7 @@ export function modelConformance({
       const deltas = events.flatMap((event) => (event.type === "text-delta" ? [event.text] : []));
       same(deltas.join(""), TEXT, "the pieces together");
     });
-    test(`${way}: gives calls their ids and inputs, in order, and reads the results`, async () => {
+    test(`${way}: gives calls their ids and inputs, in order`, async () => {
       const turns = [
         { text: "Let me see.", toolCalls: [call("call_conformance_a", 1), call("call_conformance_b", 2)] },
         "Done.",
