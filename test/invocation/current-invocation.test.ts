@@ -135,14 +135,14 @@ describe("there is no current invocation", () => {
   });
 
   it("where the runtime has no AsyncLocalStorage, and the call works all the same", async () => {
-    const builtin = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
-    try {
-      await inNewProcess(async (copy) => {
+    await inNewProcess(async (copy) => {
+      const builtin = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
+      try {
         expect(await probe(copy)).toEqual({ status: "completed", output: [undefined, "probe"] });
-      });
-    } finally {
-      builtin.mockRestore();
-    }
+      } finally {
+        builtin.mockRestore();
+      }
+    });
   });
 
   it("where the runtime gives no module by name", async () => {
