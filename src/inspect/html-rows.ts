@@ -56,7 +56,9 @@ function what(node: TreeNode): string {
   return `${name}${attempts}${end}${sees}`;
 }
 
-function bars({ spans }: TreeNode, { tree: { lastAt }, axis }: RunView): string {
+function bars(node: TreeNode, { tree: { lastAt }, axis }: RunView): string {
+  const { spans } = node;
+  const retries = node.kind === "call" ? node.retriedAt.map((at) => place("retry", axis.position(at))) : [];
   return spans
     .map(({ start, end }, index) => {
       const from = axis.position(start);
@@ -64,10 +66,11 @@ function bars({ spans }: TreeNode, { tree: { lastAt }, axis }: RunView): string 
       const before = index === 0 ? undefined : spans[index - 1]?.end;
       return before === undefined ? bar : place("wait", axis.position(before), from) + bar;
     })
+    .concat(retries)
     .join("");
 }
 
-function place(className: string, from: number, to: number): string {
+function place(className: string, from: number, to = from): string {
   const width = Math.max(0, to - from);
   return `<span class="${className}" style="left:min(${toPercent(from)},100% - 3px);width:${toPercent(width)}"></span>`;
 }
@@ -90,16 +93,24 @@ function facts(node: TreeNode, { tree, totals }: RunView): string {
   return rows.map(([term = "", text = ""]) => `<dt>${term}<dd>${toHtmlText(text)}`).join("");
 }
 
-function callFacts({ facts: known, attempts, progress, tokenIds }: CallNode): readonly (readonly string[])[] {
+function callFacts(node: CallNode): readonly (readonly string[])[] {
+  const { facts: known, progress, tokenIds } = node;
   return [
     ["Id", known.toolCallId],
     ["Key", known.invocationKey ?? "none"],
     ["Parent", known.parentId ?? "none"],
     ["Run", known.runId],
     ["Place", placeText(known)],
-    ["Attempts", String(attempts)],
+    ["Attempts", attemptsText(node)],
     ...(progress > 0 ? [["Progress", `${progress} steps`]] : []),
     ...(known.isRemote ? [["Identity", "as another process says"]] : []),
     ["Sees", tokenIds.join(", ") || "none"],
   ];
+}
+
+/** An attempt whose beginning was not seen is counted only. */
+function attemptsText({ attempts, retriedAt, spans }: CallNode): string {
+  const first = spans[0]?.start ?? 0;
+  const starts = retriedAt.map((at) => toDuration(Math.max(0, at - first))).join(" and ");
+  return starts === "" ? String(attempts) : `${attempts}, again after ${starts}`;
 }

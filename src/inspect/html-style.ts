@@ -48,6 +48,7 @@ summary:focus-visible{outline:2px solid var(--model);outline-offset:-2px;border-
 .model .bar{background:repeating-linear-gradient(90deg,var(--mark) 0 3px,color-mix(in srgb,var(--mark) 72%,var(--panel)) 3px 6px)}
 .unended{border-top-right-radius:0;border-bottom-right-radius:0;-webkit-mask-image:linear-gradient(90deg,#000 50%,#0003);mask-image:linear-gradient(90deg,#000 50%,#0003)}
 .wait{height:0;margin-top:-1px;background:none;border-top:2px dashed var(--paused);border-radius:0}
+.retry{position:absolute;top:50%;width:2px!important;height:20px;margin-top:-10px;background:var(--paused)}
 .took{text-align:right;font-variant-numeric:tabular-nums;color:var(--dim);font-size:13px;white-space:nowrap}
 .row dl{position:relative;display:grid;grid-template-columns:max-content 1fr;gap:3px 16px;margin:0;padding:8px 16px 12px calc(37px + var(--name)*0);background:var(--hover);font-size:13px}
 .row dt{color:var(--dim)}

@@ -101,6 +101,8 @@ class PlainProgress {
     if (type === "turn-started") this.#stream.write(`${indentOf(node)}  ▸ turn ${event.turn}\n`);
     if (type === "run-started" || type === "tool-requested")
       this.#stream.write(`${indentOf(node)}▸ ${toPlainText(node.name)}\n`);
+    if (type === "tool-retried")
+      this.#stream.write(`${indentOf(node)}▸ ${toPlainText(node.name)}, attempt ${event.invocation.attempt}\n`);
     if (isEnd(event)) this.#stream.write(`${indentOf(node)}${MARKS[node.status][0]} ${endText(node)}\n`);
   }
 }
@@ -194,8 +196,12 @@ function indentOf({ depth }: TreeNode): string {
 }
 
 function openText(node: TreeNode): string {
-  const steps = node.kind === "call" && node.progress > 0 ? `, step ${node.progress},` : "";
-  return `${toPlainText(node.name)}${node.kind === "model" ? ", model" : steps}`;
+  const name = toPlainText(node.name);
+  if (node.kind === "model") return `${name}, model`;
+  if (node.kind === "run") return name;
+  const attempt = node.attempts > 1 ? `, attempt ${node.attempts}` : "";
+  const step = node.progress > 0 ? `, step ${node.progress}` : "";
+  return `${name}${attempt}${step}${attempt + step === "" ? "" : ","}`;
 }
 
 function endText(node: RunNode | CallNode): string {

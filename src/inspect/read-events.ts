@@ -152,6 +152,7 @@ export class EventReader {
     node.attempts = Math.max(node.attempts, invocation.attempt);
     if (event.type === "tool-requested") goOn(node, event, at);
     else if (event.type === "tool-progress") node.progress += 1;
+    else if (event.type === "tool-retried") node.retriedAt.push(at);
     else endNode(node, at, event.type === "tool-completed" ? "completed" : "failed");
     node.reason = event.type === "tool-failed" ? event.kind : undefined;
     return node;
@@ -197,6 +198,7 @@ export class EventReader {
       facts,
       run: this.#runs.get(facts.runId),
       attempts: 1,
+      retriedAt: [],
       progress: 0,
       tokenIds: [],
       status: "open",

@@ -46,6 +46,8 @@ export interface CallNode extends NodeBase {
   /** The run under whose id it was made, where that was seen: a run that begins anew uses ids again. */
   readonly run: RunNode | undefined;
   attempts: number;
+  /** When each attempt after the first began, as far as that was seen. */
+  readonly retriedAt: number[];
   /** How often a generator tool yielded. */
   progress: number;
   tokenIds: readonly string[];

@@ -17,6 +17,8 @@ export interface RetryOptions {
   readonly isRetryable?: ((error: unknown) => boolean) | undefined;
 }
 
+type FailedOutcome = Extract<ToolOutcome, { readonly status: "failed" }>;
+
 /** Tries a failed call again under the same id and key, with the attempt counted up, as its tool allows. */
 export function withRetries(perform: ToolHandler): ToolHandler {
   const performOften = async (call: ToolCall, retries: number | RetryOptions): Promise<ToolOutcome> => {
@@ -28,7 +30,7 @@ export function withRetries(perform: ToolHandler): ToolHandler {
     for (let attempt = 1; attempt <= options.max && isWorthRetrying(outcome, options); attempt++) {
       const reason = await abortDuring(delayMs(attempt, options), current);
       if (reason !== undefined) return { status: "failed", kind: "aborted", error: reason.error };
-      current = again({ ...current, input: copyOf(input) });
+      current = again({ ...current, input: copyOf(input) }, outcome);
       outcome = await perform(current);
     }
     return outcome;
@@ -36,15 +38,18 @@ export function withRetries(perform: ToolHandler): ToolHandler {
   return (call) => (call.tool.retries === undefined ? perform(call) : performOften(call, call.tool.retries));
 }
 
-function isWorthRetrying(outcome: ToolOutcome, { isRetryable }: RetryOptions): boolean {
+function isWorthRetrying(outcome: ToolOutcome, { isRetryable }: RetryOptions): outcome is FailedOutcome {
   if (outcome.status !== "failed" || outcome.kind !== "error") return false;
   return isRetryable === undefined ? !ToolError.is(outcome.error) : isRetryable(outcome.error);
 }
 
-function again(call: ToolCall): ToolCall {
+function again(call: ToolCall, { error }: FailedOutcome): ToolCall {
   const invocation = nextAttempt(call.invocation);
   const scope = scopeOf<CallScope>(invocation);
-  if (scope !== undefined) scope.progress.invocation = invocation;
+  if (scope?.progress.isOpen) {
+    scope.progress.invocation = invocation;
+    scope.run.emit?.({ type: "tool-retried", at: Date.now(), invocation, error });
+  }
   return { ...call, invocation, extensions: call.extensions["~bind"](ToolInvocationContext, invocation) };
 }
 

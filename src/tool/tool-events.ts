@@ -24,6 +24,13 @@ interface ToolProgressEvent extends ToolEventBase {
   readonly output: unknown;
 }
 
+/** An attempt failed, and the next one begins: that of the event's `invocation`. */
+interface ToolRetriedEvent extends ToolEventBase {
+  readonly type: "tool-retried";
+  /** What the attempt before failed with, by reference. */
+  readonly error: unknown;
+}
+
 interface ToolCompletedEvent extends ToolEventBase {
   readonly type: "tool-completed";
   readonly input: unknown;
@@ -41,4 +48,9 @@ interface ToolFailedEvent extends ToolEventBase {
 }
 
 /** What happens to one call. */
-export type ToolEvent = ToolRequestedEvent | ToolProgressEvent | ToolCompletedEvent | ToolFailedEvent;
+export type ToolEvent =
+  | ToolRequestedEvent
+  | ToolProgressEvent
+  | ToolRetriedEvent
+  | ToolCompletedEvent
+  | ToolFailedEvent;

@@ -5,7 +5,7 @@ import { Agent, type RunEvent } from "tool-call-extensions";
 import { liveProgress } from "tool-call-extensions/inspect";
 import { recordingTool, scriptedModel } from "tool-call-extensions/testing";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { call, completed, failed, requested, WrittenRun } from "./written-events.ts";
+import { call, completed, failed, requested, retried, WrittenRun } from "./written-events.ts";
 
 /** A terminal as far as progress uses one: lines, colours, a step up and an erasure of what is below. */
 class Screen {
@@ -171,14 +171,16 @@ describe("on a terminal", () => {
 
 describe("elsewhere", () => {
   const events = [
-    ...[run.started(0), run.asked(0, 1), requested(100, look), completed(105, look)],
+    ...[run.started(0), run.asked(0, 1), requested(100, look)],
+    ...[retried(103, { ...look, attempt: 2 }), completed(105, { ...look, attempt: 2 })],
     ...[run.answered(105, 1), run.completed(110)],
   ];
   const PLAIN = [
     "▸ desk",
     "  ▸ turn 1",
     "  ▸ look",
-    "  ✓ look completed in 5 ms",
+    "  ▸ look, attempt 2",
+    "  ✓ look completed in 5 ms, attempt 2",
     "✓ desk completed in 110 ms · 1 turn · 1 call · tokens 30 in, 12 out",
     "",
   ].join("\n");
@@ -191,7 +193,7 @@ describe("elsewhere", () => {
     return written;
   }
 
-  it("it is one plain line for each beginning and end", () => {
+  it("it is one plain line for each beginning, further attempt and end", () => {
     expect(plainly(false)).toBe(PLAIN);
   });
 

@@ -7,7 +7,7 @@ import type { RunEvent } from "tool-call-extensions";
 import { toHtml } from "tool-call-extensions/inspect";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { recordRun } from "../../docs/examples/run-view/example-run.ts";
-import { call, callsBeside, completed, failed, nestedCalls, requested, WrittenRun } from "./written-events.ts";
+import { call, callsBeside, completed, failed, nestedCalls, requested, retried, WrittenRun } from "./written-events.ts";
 
 const executablePath = "/usr/bin/chromium";
 const hasChromium = existsSync(executablePath);
@@ -64,7 +64,8 @@ function deskEvents(): readonly RunEvent[] {
       requested(200, look, ["tenant", "auth-token"]),
     ],
     ...[librarian.started(210), librarian.asked(210, 1), requested(300, one), requested(300, two)],
-    ...[failed(400, two, "error"), completed(500, look), completed(600, { ...one, attempt: 3 })],
+    ...[failed(400, two, "error"), retried(450, { ...one, attempt: 2 }), completed(500, look)],
+    ...[retried(525, { ...one, attempt: 3 }), completed(600, { ...one, attempt: 3 })],
     ...[librarian.completed(700), completed(710, ask), run.answered(710, 1), run.asked(710, 2)],
     ...[run.paused(800, ["pay"]), run.started(HOUR), requested(HOUR, pay), completed(HOUR + 100, pay)],
     run.completed(HOUR + 200),
@@ -254,6 +255,24 @@ describe.skipIf(!hasChromium)("the page in Chromium", () => {
       ...["Place", "desk turn 1, call 2 of 2", "Attempts", "1", "Sees", "tenant, auth-token"],
       ...["Began", "200 ms after the first", "Took", "300 ms"],
     ]);
+  });
+
+  it("marks on a call's bar where each further attempt began, and tells it", async () => {
+    const { page } = await open(deskEvents());
+    await openAll(page);
+    const row = page.locator("details", { hasText: "3 attempts" });
+    const places = await row.evaluate((element) =>
+      [...element.querySelectorAll(".bar, .retry")].map((mark) => {
+        const { left, width } = mark.getBoundingClientRect();
+        return { left, width };
+      }),
+    );
+    const [bar = { left: 0, width: 0 }, ...marks] = places;
+    expect(bar.width).toBeGreaterThan(20);
+    // From 300 ms to 600 ms.
+    const shares = marks.map(({ left }) => (left - bar.left) / bar.width);
+    expect(shares.map((share) => share.toFixed(1))).toEqual([(150 / 300).toFixed(1), (225 / 300).toFixed(1)]);
+    expect(await row.locator("dd", { hasText: "again" }).textContent()).toBe("3, again after 150 ms and 225 ms");
   });
 
   it("sums the run up, marks retries and failures in words, and shows the failures alone on request", async () => {

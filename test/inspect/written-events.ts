@@ -36,6 +36,10 @@ export function completed(at: number, invocation: ToolInvocationContext): RunEve
   return { type: "tool-completed", at, invocation, input: {}, output: "", resultExtensions: undefined };
 }
 
+export function retried(at: number, invocation: ToolInvocationContext): RunEvent {
+  return { type: "tool-retried", at, invocation, error: new Error("unseen") };
+}
+
 export function failed(at: number, invocation: ToolInvocationContext, kind: ToolFailureKind): RunEvent {
   return { type: "tool-failed", at, invocation, input: {}, kind, error: new Error("unseen") };
 }

@@ -241,8 +241,8 @@ class Process {
       for (const { input, path } of event.type === "run-paused" ? event.pending : []) {
         if (path.length > 0) pausing.add(placeOf({ input }).split("/").slice(0, -path.length).join("/"));
       }
-      if (!("invocation" in event)) continue;
-      const place = placeOf(event as Exclude<typeof event, { type: "tool-progress" }>);
+      if (!("invocation" in event) || !("input" in event)) continue;
+      const place = placeOf(event);
       this.world.identify(place, event.invocation);
       same(place, event.type === "tool-requested", !ends.has(place));
       ends.set(place, (ends.get(place) ?? -1) + 1);

@@ -101,7 +101,8 @@ describe("a tool with retries", () => {
   });
 
   it("is one call for its listeners, which ends in the attempt that ended it", async () => {
-    const flaky = { ...recordingTool({ name: "flaky", result: untilAttempt(3) }), retries: { max: 2, ...soon } };
+    const error = new Error("socket closed");
+    const flaky = { ...recordingTool({ name: "flaky", result: untilAttempt(3, error) }), retries: { max: 2, ...soon } };
     const model = scriptedModel([{ toolCalls: [{ toolName: "flaky", input: {} }] }, "Done."]);
     const events: RunEvent[] = [];
     await new Agent({ name: "a", model, tools: [flaky] })
@@ -110,8 +111,13 @@ describe("a tool with retries", () => {
       .run();
     expect(events.filter((event) => "invocation" in event)).toMatchObject([
       { type: "tool-requested", invocation: { attempt: 1 } },
+      { type: "tool-retried", invocation: { attempt: 2 }, error, at: expect.any(Number) },
+      { type: "tool-retried", invocation: { attempt: 3 }, error, at: expect.any(Number) },
       { type: "tool-completed", invocation: { attempt: 3 } },
     ]);
+    expect(events.filter((event) => event.type === "tool-retried").map((event) => event.invocation)).toEqual(
+      flaky.calls.slice(1).map(({ invocation }) => invocation),
+    );
   });
 
   it("is one call for its middleware", async () => {
