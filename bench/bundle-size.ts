@@ -13,12 +13,12 @@ export interface Import {
 
 /** The budgets are today's sizes; raise one only with the reason in the commit. */
 export const IMPORTS: readonly Import[] = [
-  { name: "map alone", code: 'export { extensionToken, ToolCallExtensions } from "index"', budget: 2_400, goal: 1_500 },
-  { name: "root", code: 'export * from "index"', budget: 18_400, goal: 9_000 },
-  { name: "testing", code: 'export * from "testing"', budget: 22_450 },
-  { name: "mcp", code: 'export * from "mcp"', budget: 11_850 },
-  { name: "ai-sdk", code: 'export * from "ai-sdk"', budget: 9_400 },
-  { name: "inspect", code: 'export * from "inspect"', budget: 10_650 },
+  { name: "map alone", code: 'export { extensionToken, ToolCallExtensions } from "index"', budget: 2_420, goal: 1_500 },
+  { name: "root", code: 'export * from "index"', budget: 18_600, goal: 9_000 },
+  { name: "testing", code: 'export * from "testing"', budget: 22_750 },
+  { name: "mcp", code: 'export * from "mcp"', budget: 12_100 },
+  { name: "ai-sdk", code: 'export * from "ai-sdk"', budget: 9_600 },
+  { name: "inspect", code: 'export * from "inspect"', budget: 10_900 },
   { name: "once", code: 'export * from "once"', budget: 7_250 },
   { name: "postgres", code: 'export * from "postgres"', budget: 3_100 },
 ];

@@ -25,7 +25,7 @@ export function missingExtension(
     `${missingIds.length > 1 ? "extensions" : "extension"} ${quoted(missingIds)} missing${neededBy};`,
     presentIds.length > 0 ? `present: ${quoted(presentIds)};` : "the map is empty;",
     twin === undefined
-      ? "add it with .with(token, value) or .insert(token, value)"
+      ? `add ${missingIds.length > 1 ? "them" : "it"} with .with(token, value)`
       : `an entry with id "${twin}" belongs to another token object: its module was loaded twice, or two tokens share the id; extensionToken.shared("${twin}") gives everyone the same one`,
   ].join(" ");
   return new ToolCallExtensionsError("missing-extension", message, { missing: missingIds, present: presentIds });

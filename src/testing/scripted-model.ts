@@ -1,5 +1,6 @@
 import {
   type AssistantPart,
+  invalidArgument,
   type Model,
   type ModelRequest,
   type ModelResponse,
@@ -50,6 +51,9 @@ export interface ScriptedModel extends Model {
 export function scriptedModel(
   script: readonly ScriptedTurn[] | ((request: ModelRequest) => ScriptedTurn),
 ): ScriptedModel {
+  if (typeof script !== "function" && !Array.isArray(script)) {
+    throw invalidArgument("the script of scriptedModel()", script, "a list of turns or a function");
+  }
   const requests: ModelRequest[] = [];
   const respond = (request: ModelRequest): ModelResponse => {
     requests.push(request);

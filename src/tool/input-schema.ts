@@ -26,6 +26,8 @@ const FIXES: ReadonlyMap<string, string> = /* @__PURE__ */ new Map([
   ["valibot", 'wrap it: toStandardJsonSchema(schema) from "@valibot/to-json-schema"'],
 ]);
 
+const ZOD_3 = 'it is of zod 3: install zod 4, or import z from "zod/v4"';
+
 /** Conversion costs more than a call, and a tool is converted where it is defined and in every set that holds it. */
 const converted = new WeakMap<object, JsonSchema>();
 
@@ -36,12 +38,18 @@ const converted = new WeakMap<object, JsonSchema>();
  */
 export function toJsonSchema(schema: InputSchema, schemaOf: string): JsonSchema {
   if (!isStandardSchema(schema)) {
-    if (typeof schema === "object" && schema !== null && !Array.isArray(schema)) return schema;
+    if (typeof schema === "object" && schema !== null && !Array.isArray(schema)) {
+      refuseSchemaCode(schema, schemaOf);
+      return schema;
+    }
     throw invalidArgument(`the schema of ${schemaOf}`, schema, "a Standard Schema or a JSON Schema object");
   }
   const { vendor } = schema["~standard"];
   if (!hasConverter(schema)) {
-    const fix = FIXES.get(vendor) ?? "pass its JSON Schema instead, or a schema that implements Standard JSON Schema";
+    const isZod3 = vendor === "zod" && !("_zod" in schema);
+    const fix =
+      (isZod3 ? ZOD_3 : FIXES.get(vendor)) ??
+      "pass its JSON Schema instead, or a schema that implements Standard JSON Schema";
     throw unsupported(schemaOf, vendor, `its schema (${vendor}) gives no JSON Schema for the model; ${fix}`);
   }
   try {
@@ -52,6 +60,17 @@ export function toJsonSchema(schema: InputSchema, schemaOf: string): JsonSchema 
     const reason = cause instanceof Error ? cause.message : "no reason given";
     throw unsupported(schemaOf, vendor, `${vendor} cannot express its schema as JSON Schema: ${reason}`, cause);
   }
+}
+
+/** A JSON Schema holds no code. What does was meant otherwise, and no input would ever be validated by it. */
+function refuseSchemaCode(schema: JsonSchema, schemaOf: string): void {
+  if (typeof schema["parse"] === "function") {
+    throw unsupported(schemaOf, "unknown", `its schema gives no JSON Schema for the model; ${ZOD_3}`);
+  }
+  const names = Object.keys(schema).filter((name) => isSchemaCode(schema[name]));
+  if (names.length === 0) return;
+  const fields = names.map((name) => `"${name}"`).join(", ");
+  throw unsupported(schemaOf, "unknown", `its schema is an object of schemas (${fields}); wrap it: z.object({ … })`);
 }
 
 /** Refuses a schema whose root is not an object: every provider's tool arguments are one. */
@@ -110,6 +129,14 @@ function parseArguments(text: string): Validation<unknown> {
     // V8 quotes the text it failed on, which the model wrote itself.
     return { issues: [`the arguments are not valid JSON: ${error instanceof Error ? error.message : String(error)}`] };
   }
+}
+
+/** Asks for a function, which nothing that was read from JSON has. */
+function isSchemaCode(value: unknown): boolean {
+  const { parse, "~standard": standard } = Object(value) as {
+    readonly [key: string]: { validate?: unknown } | undefined;
+  };
+  return typeof parse === "function" || typeof standard?.validate === "function";
 }
 
 function hasConverter(schema: StandardSchemaV1): schema is StandardSchemaV1 & StandardJSONSchemaV1 {

@@ -182,7 +182,7 @@ export class ToolSet<Needs extends string = never> {
   #add(tool: Tool): void {
     assertTool(tool);
     if (this.#tools.has(tool.name)) {
-      const message = `two tools are named "${tool.name}"; the model could not tell them apart`;
+      const message = `two tools are named "${tool.name}"; the model could not tell them apart: rename one`;
       throw new ToolCallExtensionsError("duplicate-tool", message, { toolName: tool.name });
     }
     this.#tools.set(tool.name, tool);

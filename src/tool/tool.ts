@@ -200,7 +200,11 @@ export function assertTool(tool: unknown): asserts tool is Tool {
     readonly [Key in keyof Tool]?: unknown;
   };
   if (typeof name !== "string" || name === "") throw invalidArgument("a tool's name", name, "a non-empty string");
-  if (typeof call !== "function") throw invalidArgument(`call of tool "${name}"`, call, "a function");
+  if (typeof call !== "function") {
+    const isAgent = typeof Object(tool).asTool === "function";
+    if (isAgent) throw invalidArgument("a tool", tool, `a tool; agent "${name}" becomes one by .asTool({ name })`);
+    throw invalidArgument(`call of tool "${name}"`, call, "a function");
+  }
   if (callWithExtensions !== undefined && typeof callWithExtensions !== "function") {
     throw invalidArgument(`callWithExtensions of tool "${name}"`, callWithExtensions, "a function or left out");
   }
@@ -215,6 +219,6 @@ export function assertTool(tool: unknown): asserts tool is Tool {
   if (!Array.isArray(requires)) throw invalidArgument(`requires of tool "${name}"`, requires, "an array of tokens");
   for (const token of requires) {
     if (token?.kind !== "extension-token")
-      throw invalidArgument(`a token in requires of tool "${name}"`, token, "a token");
+      throw invalidArgument(`a token in requires of tool "${name}"`, token, "made by extensionToken(id).of()");
   }
 }

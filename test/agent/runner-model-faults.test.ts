@@ -63,6 +63,12 @@ describe.each(ways)("a %s run", (_way, drive) => {
   });
 });
 
+it("a script that is one answer is refused, not played letter by letter", () => {
+  expect(() => scriptedModel("Hello!" as never)).toThrow(
+    "[invalid-argument] the script of scriptedModel() must be a list of turns or a function; received a string",
+  );
+});
+
 // What a model may give for all that its type says.
 const nonsense: [string, unknown, string][] = [
   ["undefined", undefined, "its response has no content array"],

@@ -173,7 +173,7 @@ describe("require", () => {
       expect.objectContaining({
         code: "missing-extension",
         message:
-          '[missing-extension] extension "session" missing; present: "tenant", "locale"; add it with .with(token, value) or .insert(token, value)',
+          '[missing-extension] extension "session" missing; present: "tenant", "locale"; add it with .with(token, value)',
         details: { missing: ["session"], present: ["tenant", "locale"] },
       }),
     );

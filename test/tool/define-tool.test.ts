@@ -204,12 +204,12 @@ describe("a definition that cannot be used", () => {
     [
       "a token that a cyclic import left undefined",
       { name: "pay", input, call, requires: [undefined] },
-      'a token in requires of tool "pay" must be a token; received undefined',
+      'a token in requires of tool "pay" must be made by extensionToken(id).of(); received undefined',
     ],
     [
       "an id instead of a token",
       { name: "pay", input, call, requires: ["tenant"] },
-      'a token in requires of tool "pay" must be a token; received a string',
+      'a token in requires of tool "pay" must be made by extensionToken(id).of(); received a string',
     ],
   ])("is refused by name: %s", (_what, definition, message) => {
     expect(() => defineTool(definition as never)).toThrow(`[invalid-argument] ${message}`);
@@ -217,6 +217,11 @@ describe("a definition that cannot be used", () => {
 
   it.each([
     ["no name", { input, call }, "a tool's name must be a non-empty string"],
+    [
+      "an agent",
+      new Agent({ name: "billing", model: scriptedModel([]) }),
+      'a tool must be a tool; agent "billing" becomes one by .asTool({ name }); received an Agent',
+    ],
     ["no call", { name: "pay", input, callWithExtensions: call }, 'call of tool "pay" must be a function'],
     [
       "null as callWithExtensions",

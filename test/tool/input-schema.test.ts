@@ -5,6 +5,7 @@ import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import * as mini from "zod/mini";
+import { z as zod3 } from "zod/v3";
 
 const define = (input: InputSchema) => defineTool({ name: "lookup", input, call: () => "found" });
 
@@ -106,6 +107,32 @@ describe("a schema that gives no JSON Schema", () => {
       '[unsupported-schema] tool "lookup": its schema (zod) gives no JSON Schema for the model; ' +
         'zod/mini schemas carry none: use z.toJSONSchema(schema), or import z from "zod"',
     );
+  });
+
+  it("of zod 3 is refused as one of zod 3", () => {
+    const message =
+      '[unsupported-schema] tool "lookup": its schema (zod) gives no JSON Schema for the model; ' +
+      'it is of zod 3: install zod 4, or import z from "zod/v4"';
+    expect(() => define(zod3.object({ id: zod3.number() }))).toThrow(message);
+    // As before version 3.24, which knew no Standard Schema.
+    const { parse, _def } = zod3.object({ id: zod3.number() });
+    expect(() => define({ parse, _def })).toThrow(message.replace(" (zod)", ""));
+  });
+
+  it.each([
+    ["zod", { id: z.number(), name: z.string() }],
+    ["zod 3", { id: zod3.number(), name: zod3.string() }],
+    ["arktype", { id: type("number"), name: type("string") }],
+    ["valibot", { id: v.number(), name: v.string() }],
+  ])("an object of schemas of %s is not taken for a JSON Schema, by which nothing would be validated", (_of, input) => {
+    expect(() => define(input as InputSchema)).toThrow(
+      '[unsupported-schema] tool "lookup": its schema is an object of schemas ("id", "name"); wrap it: z.object({ … })',
+    );
+  });
+
+  it("of a server may say anything that JSON can", () => {
+    const input = { properties: {}, parse: "x", id: { "~standard": { validate: true }, parse: 1 }, list: [null] };
+    expect(() => define(input)).not.toThrow();
   });
 
   it("of valibot is refused with the way to get one", () => {

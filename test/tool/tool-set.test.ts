@@ -54,7 +54,7 @@ describe("a ToolSet", () => {
   it.each(["ping", "__proto__"])("refuses two tools named %s", (name) => {
     expect(() => new ToolSet([recordingTool({ name }), recordingTool({ name })])).toThrow(
       expect.objectContaining({
-        message: `[duplicate-tool] two tools are named "${name}"; the model could not tell them apart`,
+        message: `[duplicate-tool] two tools are named "${name}"; the model could not tell them apart: rename one`,
         details: { toolName: name },
       }),
     );

@@ -185,7 +185,7 @@ describe("wrapTool", () => {
   it("refuses a wrapper's token that a cyclic import left undefined, naming the tool", () => {
     const wrapper = { requires: [undefined], callWithExtensions: () => "done" };
     expect(() => wrapTool(recordingTool({ name: "pay" }), wrapper as never)).toThrow(
-      'a token in requires of tool "pay" must be a token; received undefined',
+      'a token in requires of tool "pay" must be made by extensionToken(id).of(); received undefined',
     );
   });
 });
