@@ -79,11 +79,18 @@ class OpenTree {
   }
 
   get isOpen(): boolean {
-    return this.#reader.roots.some(isOpen);
+    return !this.#openNodes().next().done;
   }
 
   get nodes(): readonly TreeNode[] {
-    return [...placedNodes(this.#reader.roots, isOpen)].map(({ node }) => node);
+    return [...this.#openNodes()];
+  }
+
+  /** Of a call around an inner request that alone is listened to, no end would ever be heard. */
+  *#openNodes(): Generator<TreeNode> {
+    for (const { node } of placedNodes(this.#reader.roots, isOpen)) {
+      if (node.kind !== "call" || !node.isInferred) yield node;
+    }
   }
 }
 
@@ -162,7 +169,7 @@ class DrawnProgress {
   #openLines(): readonly string[] {
     const spinner = FRAMES[this.#frame++ % FRAMES.length] ?? "";
     // What has left the screen at its top could not be taken back.
-    const room = Math.max(1, (this.#stream.rows ?? 24) - 2);
+    const room = Math.max(1, (this.#stream.rows || 24) - 2);
     const nodes = this.#tree.nodes;
     const shown = nodes.slice(0, room).map((node) => {
       const since = toDuration(Math.max(0, Date.now() - (node.spans.at(-1)?.start ?? Date.now())));
@@ -172,7 +179,7 @@ class DrawnProgress {
   }
 
   #line(node: TreeNode, [mark, color]: readonly [string, number], text: string): string {
-    const room = (this.#stream.columns ?? 80) - 3;
+    const room = (this.#stream.columns || 80) - 3;
     return `\u001b[${color}m${mark}\u001b[39m ${fitTo(room, indentOf(node) + text)}`;
   }
 }

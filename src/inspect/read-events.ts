@@ -149,6 +149,7 @@ export class EventReader {
     const known = this.#calls.get(keyOf(invocation));
     const isAgain = event.type === "tool-requested" && known !== undefined && this.#isPast(known);
     const node = known === undefined || isAgain ? this.#addCall(invocation, at) : known;
+    node.isInferred = false;
     node.attempts = Math.max(node.attempts, invocation.attempt);
     if (event.type === "tool-requested") goOn(node, event, at);
     else if (event.type === "tool-progress") node.progress += 1;
@@ -197,6 +198,7 @@ export class EventReader {
       name,
       facts,
       run: this.#runs.get(facts.runId),
+      isInferred: true,
       attempts: 1,
       retriedAt: [],
       progress: 0,

@@ -76,7 +76,7 @@ function figuresOf({ tree: { roots, lastAt }, totals }: RunView): string {
   const marks = ["run", "model", "call", "failed", "paused"].map((mark) => {
     return `<span style="--mark:var(--${mark})">${mark === "run" ? "agent" : mark}</span>`;
   });
-  const filter = failed > 0 ? `<label><input type="checkbox" id="failed">failed calls only</label>` : "";
+  const filter = failed > 0 ? `<label><input type="checkbox" id="failed">failed only</label>` : "";
   return `<dl class="totals">${list}</dl><p class="key">${marks.join("")}${filter}</p>`;
 }
 

@@ -45,6 +45,8 @@ export interface CallNode extends NodeBase {
   facts: CallFacts;
   /** The run under whose id it was made, where that was seen: a run that begins anew uses ids again. */
   readonly run: RunNode | undefined;
+  /** Known from what ran inside it alone: no event of its own was seen. */
+  isInferred: boolean;
   attempts: number;
   /** When each attempt after the first began, as far as that was seen. */
   readonly retriedAt: number[];

@@ -129,6 +129,28 @@ describe("on a terminal", () => {
     expect(screen.lines).toEqual(["⠋ desk 80 ms", "⠋   漢字漢字漢字漢字…", "⠋   nnnnnnnnnnnnnnnnn…"]);
   });
 
+  it("a request inside a call that nobody listens to ends with its own end", () => {
+    const screen = new Screen();
+    const inner = new WrittenRun("run_2", "librarian", call({ toolCallId: "ask", toolName: "ask" }));
+    const hear = liveProgress(screen);
+    hear(inner.started(0));
+    vi.advanceTimersByTime(80);
+    expect(screen.lines).toEqual(["⠋   librarian 80 ms"]);
+    hear(inner.completed(100));
+    expect(vi.getTimerCount()).toBe(0);
+    expect(screen.lines).toHaveLength(1);
+  });
+
+  it("a terminal that does not know its size has the usual one", () => {
+    let written = "";
+    const hear = liveProgress({ isTTY: true, columns: 0, rows: 0, write: (text) => (written += text) });
+    for (const event of [run.started(0), requested(0, look), requested(0, pay)]) hear(event);
+    vi.advanceTimersByTime(80);
+    expect(written).toContain(" desk 80 ms\n");
+    expect(written).toContain("   pay 80 ms\n");
+    hear(run.completed(100));
+  });
+
   it("more open calls than the screen has rows are counted", () => {
     const screen = new Screen();
     screen.rows = 8;

@@ -295,7 +295,7 @@ describe.skipIf(!hasChromium)("the page in Chromium", () => {
     expect(await page.locator(".again").allTextContents()).toEqual(["3 attempts"]);
     expect(await page.locator("em").allTextContents()).toEqual(["failed (error)"]);
     expect(await page.locator("details:visible").count()).toBe(10);
-    await page.getByLabel("failed calls only").check();
+    await page.getByLabel("failed only").check();
     expect(await page.locator("details:visible").count()).toBe(1);
   });
 
