@@ -29,14 +29,12 @@ function toJson(value: unknown, writer: Writer): unknown {
       writer.budget -= String(value).length;
       return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
     case "bigint":
-      writer.budget -= 20;
-      return boundText(value.toString());
+      return toJson(value.toString(), writer);
     case "undefined":
       return undefined;
     case "symbol":
     case "function":
-      writer.budget -= 20;
-      return `[${typeof value}]`;
+      return toJson(`[${typeof value}]`, writer);
     default:
       return typeof value === "object" && value !== null ? objectToJson(value, writer) : null;
   }

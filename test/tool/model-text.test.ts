@@ -164,6 +164,14 @@ describe("a result that is too long", () => {
     expect(textOf(output)).toHaveLength(JSON.stringify(output).length);
   });
 
+  it.each([
+    ["bigints of a digit", 5_000, 7n, "7"],
+    ["functions", 5_000, () => 7, "[function]"],
+  ])("does not begin sooner than that: %s fit as long as their texts do", (_what, count, item, written) => {
+    const fill = (value: unknown) => Array.from({ length: count }, () => value);
+    expect(textOf(fill(item))).toBe(JSON.stringify(fill(written)));
+  });
+
   it("is not cut through a surrogate pair", () => {
     for (const prefix of ["", "x"]) {
       const kept = textOf(prefix + "😀".repeat(LIMIT)).slice(0, -NOTE.length - 1);
