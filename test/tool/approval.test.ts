@@ -271,3 +271,12 @@ it("the question's signal ends with the question: what the call is aborted for l
   await new ToolSet([pay]).call("pay", {}, { signal: controller.signal });
   expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
 });
+
+it("the question of another framework's loop is answered with no for a tool without approval, and for none at all", async () => {
+  const tools = new ToolSet([
+    recordingTool({ name: "ping" }),
+    { ...recordingTool({ name: "pong" }), needsApproval: false },
+  ]);
+  const answers = ["ping", "pong", "gone"].map((name) => tools["~asksApproval"](name, {}, none, {}));
+  expect(await Promise.all(answers)).toEqual([false, false, false]);
+});

@@ -78,6 +78,22 @@ describe("a call from inside a tool with that tool's extensions", () => {
     expect(new Set(leaf.calls.map(({ invocation }) => invocation.toolCallId)).size).toBe(2);
   });
 
+  it("shares its count with the loops of other frameworks, so that no two have one number", async () => {
+    const leaf = recordingTool({ name: "leaf" });
+    const leaves = new ToolSet([leaf]);
+    const numbers: unknown[] = [];
+    const outer = recordingTool({
+      name: "outer",
+      result: async ({ extensions }) => {
+        numbers.push(leaves["~numberRun"](extensions), leaves["~numberRun"](extensions));
+        await leaves.callWithExtensions("leaf", {}, extensions);
+        numbers.push(leaf.calls[0]?.invocation.index, leaves["~numberRun"](extensions));
+      },
+    });
+    await new ToolSet([outer]).call("outer", {});
+    expect(numbers).toEqual([0, 1, 2, 3]);
+  });
+
   it("takes the id it is given", async () => {
     const leaf = recordingTool({ name: "leaf" });
     const leaves = new ToolSet([leaf]);

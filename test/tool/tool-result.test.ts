@@ -43,6 +43,11 @@ describe("toolResult", () => {
     expect(outcome.status === "completed" && outcome.resultExtensions?.toJSON()).toEqual(["cost-cents"]);
   });
 
+  it("is not needed for nothing: a tool may give null", async () => {
+    const tool = defineTool({ name: "find", input: {}, call: () => null });
+    expect(await new ToolSet([tool]).call("find", {})).toEqual({ status: "completed", output: null });
+  });
+
   it("keeps the output by reference", () => {
     const output = { hits: 3 };
     expect(toolResult(output, new ToolCallExtensions()).output).toBe(output);

@@ -58,6 +58,13 @@ describe("what a tool does to its input", () => {
     expect(await new ToolSet([tool]).call("spoil", input)).toEqual({ status: "completed", output: "done" });
     expect([input.list, { ...bare }]).toEqual([[1], { a: 1 }]);
   });
+
+  it("does not stay with the tool in what is no plain data, as a copy would no longer be what it was", async () => {
+    const [at, ids] = [new Date(0), new Set([1])];
+    const tool = defineTool({ name: "book", input: { type: "object" }, call: (input) => [input["at"], input["ids"]] });
+    const outcome = await new ToolSet([tool]).call("book", { at, ids });
+    expect(outcome.status === "completed" && outcome.output).toSatisfy(([a, b]) => a === at && b === ids);
+  });
 });
 
 describe("what a schema finds wrong", () => {
