@@ -172,6 +172,8 @@ export class RecordedInnerRun implements InnerRunPort {
   }
 
   keep(state: () => object): void {
+    // A wrapper may have given the sub-agent up, which goes on nonetheless.
+    if (this.#record.status === "done") return;
     // The port is handed to sub-agents alone, and what they keep is their state.
     this.#record.run = state as () => RunState;
   }

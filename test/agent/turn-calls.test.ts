@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   Agent,
   defineTool,
@@ -7,6 +8,7 @@ import {
   type Tool,
   type ToolCallExtensions,
   ToolSet,
+  wrapTool,
 } from "tool-call-extensions";
 import { recordingTool, scriptedModel } from "tool-call-extensions/testing";
 import { describe, expect, it } from "vitest";
@@ -126,6 +128,35 @@ describe("a call that nobody waits for", () => {
       { type: "run-completed" },
     ]);
   });
+
+  it.each([
+    ["a run", undefined],
+    ["a run inside a call with a listener", () => {}],
+  ])("is waited for, where it is %s, until what is being saved of it has been", async (_what, listener) => {
+    const inner = scripted([recordingTool({ name: "probe" })], [call("probe", "in_a")]).agent;
+    const begin = defineTool({
+      name: "begin",
+      input: {},
+      callWithExtensions: (_input, extensions) => {
+        const request = inner.prompt("y").toolExtensions(extensions);
+        request
+          .onCheckpoint(() => sleep(10))
+          .run()
+          .catch(() => undefined);
+        return "gone ahead";
+      },
+    });
+    const tools = new ToolSet([begin]);
+    const hasty = defineTool({
+      name: "hasty",
+      input: {},
+      callWithExtensions: (_input, extensions) => tools.callWithExtensions("begin", {}, extensions, { listener }),
+    });
+    const events: string[] = [];
+    const request = scripted([hasty], [call("hasty", "call_a")]).agent.prompt("x");
+    await request.on(({ type }) => events.push(type)).run();
+    expect(events.slice(-2)).toEqual(["run-failed", "run-completed"]);
+  });
 });
 
 describe("the end of a turn", () => {
@@ -197,6 +228,20 @@ describe("a resumed call", () => {
 });
 
 describe("a tool that pauses with what is no state", () => {
+  it("ends the run only when what is being saved has been", async () => {
+    const log: string[] = [];
+    const pause = Object.assign(new Error("paused"), { [Symbol.for("tool-call-extensions/pause")]: {} });
+    const broken = recordingTool({ name: "broken", result: () => sleep(5).then(() => Promise.reject(pause)) });
+    const calls = [call("quick", "call_a"), call("broken", "call_b")];
+    const { agent } = scripted([recordingTool({ name: "quick" }), broken], calls);
+    const request = agent.prompt("x").onCheckpoint(async ({ calls: [quick] }) => {
+      await sleep(quick?.status === "done" ? 20 : 0);
+      log.push(`saved ${quick?.status}`);
+    });
+    await expect(request.run()).rejects.toMatchObject({ code: "invalid-state" });
+    expect(log).toEqual(["saved started", "saved done"]);
+  });
+
   it("rejects the run, naming the field", async () => {
     const pause = Object.assign(new Error("paused"), { [Symbol.for("tool-call-extensions/pause")]: { version: 2 } });
     const tool = defineTool({ name: "ask", input: {}, call: () => Promise.reject(pause) });
@@ -207,5 +252,57 @@ describe("a tool that pauses with what is no state", () => {
     ).rejects.toThrow(
       "[invalid-state] the state of a sub-agent.version must be 1, the version this package writes; received 2",
     );
+  });
+});
+
+describe("a sub-agent that goes on after its call has ended", () => {
+  /** Asks a sub-agent, after a delay, and does not wait for it. */
+  function hasty(delay: number, tools: readonly Tool<never, unknown, never>[]) {
+    const inner = scripted(tools, [call(tools[0]?.name ?? "", "in_a")]);
+    const ask = wrapTool(inner.agent.asTool({ name: "ask" }), {
+      callWithExtensions: (input, extensions, next) => {
+        void sleep(delay).then(() => next(input, extensions));
+        return "gone ahead";
+      },
+    });
+    return { ask, inner };
+  }
+
+  it("is not in the state any more: the call is done, and nothing in it waits", async () => {
+    const pay = { ...recordingTool({ name: "pay" }), needsApproval: true };
+    const slow = recordingTool({ name: "slow", result: () => sleep(20) });
+    const { ask, inner } = hasty(0, [slow]);
+    const calls = [call("ask", "call_a", { prompt: "y" }), call("slow", "call_b"), call("pay", "call_c")];
+    const result = await scripted([ask, slow, pay], calls).agent.prompt("x").run();
+    expect(inner.model.requests.length).toBeGreaterThan(0);
+    expect(result.status === "paused" && result.state.calls[0]).toMatchObject({ status: "done" });
+    expect(result.status === "paused" && result.state.calls[0]).not.toHaveProperty("run");
+  });
+
+  it("does not bring back the run it was in, which has ended, although the call of that one goes on", async () => {
+    const { ask } = hasty(10, [recordingTool({ name: "probe" })]);
+    const inner = scripted([ask], [call("ask", "in_a", { prompt: "z" })]).agent.asTool({ name: "delegate" });
+    const delegate = wrapTool(inner, {
+      callWithExtensions: async (input, extensions, next) => sleep(60, await next(input, extensions)),
+    });
+    const slow = recordingTool({ name: "slow", result: () => sleep(40) });
+    const calls = [call("delegate", "call_a", { prompt: "y" }), call("slow", "call_b")];
+    const kept: unknown[] = [];
+    const request = scripted([delegate, slow], calls).agent.prompt("x");
+    await request.onCheckpoint(({ calls: [first] }) => void (first?.run && kept.push(first.run.calls.length))).run();
+    expect(new Set(kept)).toEqual(new Set([1]));
+  });
+
+  it("and after the outer run has nothing saved", async () => {
+    const { ask, inner } = hasty(10, [recordingTool({ name: "probe" })]);
+    let saves = 0;
+    const { agent } = scripted([ask], [call("ask", "call_a", { prompt: "y" })]);
+    await agent
+      .prompt("x")
+      .onCheckpoint(() => void saves++)
+      .run();
+    const before = saves;
+    await sleep(40);
+    expect([inner.model.requests.length, saves]).toEqual([2, before]);
   });
 });
