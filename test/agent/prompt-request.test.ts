@@ -196,6 +196,23 @@ describe("history", () => {
   });
 });
 
+it("history with calls whose results are missing has their ids all the same", async () => {
+  const { agent, probe } = probingAgent();
+  const content = [{ type: "tool-call", toolName: "probe", input: {}, toolCallId: "call_a" }] as const;
+  const model = scriptedModel([{ toolCalls: [{ toolName: "probe", input: {}, toolCallId: "call_a" }] }, "Done."]);
+  const history: Message[] = [
+    { role: "user", text: "earlier" },
+    { role: "assistant", content },
+  ];
+  await new Agent({ name: agent.name, model, tools: [probe] }).prompt("x").history(history).run();
+  expect(probe.calls[0]?.invocation.toolCallId).not.toBe("call_a");
+});
+
+it("history may hold an answer without content", () => {
+  const { agent } = probingAgent();
+  expect(() => agent.prompt("x").history([{ role: "assistant", content: [] }])).not.toThrow();
+});
+
 describe("maxTurns", () => {
   it("overrides the agent's limit in both directions", async () => {
     const probe = recordingTool({ name: "probe" });
@@ -252,6 +269,7 @@ describe("bad arguments", () => {
       { text: "Hello" },
       { role: "assistant" },
       { role: "assistant", content: [null] },
+      { role: "assistant", content: [{ type: "text", text: "Hello" }, null] },
       { role: "user", content: [] },
       { role: "system", text: "x" },
     ].map((message): [string, () => unknown] => [

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   Agent,
+  type ModelRequest,
   type PromptRequest,
   type RunEvent,
   Runner,
@@ -106,6 +107,28 @@ describe("a checkpoint", () => {
       .run();
     expect(shapes).toEqual(["0 started undefined", "0 started started", "1 started done", "1 done undefined"]);
   });
+});
+
+it("a checkpoint while a sub-agent's model thinks has its results once: in the calls, not in the conversation too", async () => {
+  const model = scriptedModel(({ messages }) =>
+    messages.at(-1)?.role === "user" ? { toolCalls: [call("ping", "in_a")] } : "Done.",
+  );
+  const slowModel = {
+    generate: async (request: ModelRequest) => {
+      if (request.messages.length > 1) await sleep(30);
+      return model.generate(request);
+    },
+  };
+  const ping = recordingTool({ name: "ping" });
+  const sub = new Agent({ name: "inner", model: slowModel, tools: [ping] }).asTool({ name: "ask" });
+  const slow = recordingTool({ name: "slow", result: () => sleep(15) });
+  const outer = turns({ toolCalls: [ask, call("slow", "out_b")] });
+  const states: RunState[] = [];
+  const request = new Agent({ name: "outer", model: outer, tools: [sub, slow] }).prompt("x");
+  await request.onCheckpoint((state) => void states.push(overJson(state))).run();
+  const thinking = states.find(({ calls: [first, second] }) => first?.run !== undefined && second?.status === "done");
+  expect(thinking?.calls[0]?.run?.calls).toMatchObject([{ toolName: "ping", status: "done" }]);
+  expect(thinking?.calls[0]?.run?.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
 });
 
 describe("a process that dies in a checkpoint", () => {

@@ -112,6 +112,28 @@ describe("a run's state", () => {
     });
   });
 
+  it("says of a call nothing that is not known of it, as JSON does not either", async () => {
+    const content = [{ type: "tool-call", toolName: "pay", input: {} }] as const;
+    const pay = { ...recordingTool({ name: "pay" }), needsApproval: true };
+    const agent = new Agent({ name: "a", model: { generate: async () => ({ content }) }, tools: [pay] });
+    const result = await agent.prompt("x").run();
+    if (result.status !== "paused") throw new Error("did not pause");
+    expect(copyOf(result.state)).toStrictEqual(result.state);
+  });
+
+  it("may be of before the first turn, and of a hundred runs in each other, but of no more", async () => {
+    const { calls: _calls, ...rest } = await pausedState();
+    const nested = (depth: number): object => {
+      const inside = { toolCallId: "a", wireId: "a", toolName: "ask", input: {}, status: "started" };
+      return { ...rest, turn: 0, calls: depth === 0 ? [] : [{ ...inside, run: nested(depth - 1) }] };
+    };
+    const refusalOf = (depth: number) => refusal(nested(depth))?.details;
+    expect(refusal(nested(0))).toBeUndefined();
+    expect(refusalOf(100)).toMatchObject({ field: "the state.calls[0].run.agentName" });
+    const field = `the state${".calls[0].run".repeat(101)}`;
+    expect(refusalOf(101)).toEqual({ field, received: "a deeper one", expected: "at most 100 runs deep" });
+  });
+
   it("goes on over JSON as it does without", async () => {
     const state = await pausedState();
     const finish = (given: unknown) => support().agent.resume(given).approve("in_b").reject("out_c", "No.").run();

@@ -162,6 +162,12 @@ describe("a streaming run", () => {
     expect(events.filter(({ type }) => type === "text-delta")).toMatchObject([{ text: "Hello!" }]);
   });
 
+  it("tells no empty text of a model that cannot stream", async () => {
+    const model: Model = { generate: async () => ({ content: [{ type: "text", text: "" }, ...answer.content] }) };
+    const events = await stream(new Agent({ name: "a", model }).prompt("x"));
+    expect(events.filter(({ type }) => type === "text-delta")).toMatchObject([{ text: "Hello!" }]);
+  });
+
   it("gives a streamed text in its pieces and the whole in the result", async () => {
     const text = "A text that is long enough for a few pieces.";
     const events = await stream(new Agent({ name: "a", model: scriptedModel([text]) }).prompt("x"));

@@ -6,6 +6,8 @@ import {
   type RunEvent,
   type Tool,
   type ToolCallExtensions,
+  type ToolEvent,
+  ToolSet,
 } from "tool-call-extensions";
 import { recordingTool, scriptedModel } from "tool-call-extensions/testing";
 import { describe, expect, it } from "vitest";
@@ -27,8 +29,10 @@ function calling<Needs extends string>(name: string, tool: Tool<never, unknown, 
 describe("a sub-agent written by hand", () => {
   const leaf = recordingTool({ name: "leaf" });
   const inner = calling("inner", leaf);
+  const byHandTool = (name: string, run: (extensions: ToolCallExtensions<"tool-invocation">) => Promise<unknown>) =>
+    defineTool({ name, input: nothing, callWithExtensions: (_input, given) => run(given) });
   const byHand = (run: (extensions: ToolCallExtensions<"tool-invocation">) => Promise<unknown>) =>
-    calling("outer", defineTool({ name: "ask", input: nothing, callWithExtensions: (_input, given) => run(given) }));
+    calling("outer", byHandTool("ask", run));
 
   it("is a child of the call it runs in, as one made by asTool", async () => {
     const events: RunEvent[] = [];
@@ -76,6 +80,34 @@ describe("a sub-agent written by hand", () => {
     expect(own.filter(({ type }) => type === "run-started")).toHaveLength(2);
     expect(own.every((event) => "invocation" in event || event.agentName === "inner")).toBe(true);
     expect(own.every((event) => outers.includes(event))).toBe(true);
+  });
+
+  it("tells the listener of a call by name its calls, with nobody listening to the run, and those inside of them", async () => {
+    const told: Record<string, string[]> = { first: [], second: [] };
+    const listen = (name: string) => (event: ToolEvent) => void told[name]?.push(event.invocation.toolName);
+    const leaves = new ToolSet([leaf]);
+    const callLeaf = byHandTool("middle", (given) =>
+      leaves.callWithExtensions("leaf", {}, given, { listener: listen("second") }),
+    );
+    const tools = new ToolSet([calling("inner", callLeaf).asTool({ name: "inner" })]);
+    const outer = byHand((given) =>
+      tools.callWithExtensions("inner", { prompt: "y" }, given, { listener: listen("first") }),
+    );
+    await outer.prompt("x").run();
+    expect(told).toEqual({ first: ["inner", "middle", "leaf", "leaf", "middle", "inner"], second: ["leaf", "leaf"] });
+  });
+
+  it("tells the listener of a call by name those inside of it, also where they have a listener of their own", async () => {
+    const told: Record<string, string[]> = { first: [], second: [] };
+    const listen = (name: string) => (event: ToolEvent) => void told[name]?.push(event.invocation.toolName);
+    const leaves = new ToolSet([leaf]);
+    const middle = byHandTool("middle", (given) =>
+      leaves.callWithExtensions("leaf", {}, given, { listener: listen("second") }),
+    );
+    const tools = new ToolSet([middle]);
+    const outer = byHand((given) => tools.callWithExtensions("middle", {}, given, { listener: listen("first") }));
+    await outer.prompt("x").run();
+    expect(told).toEqual({ first: ["middle", "leaf", "leaf", "middle"], second: ["leaf", "leaf"] });
   });
 
   it("gives two runs in one call different run ids", async () => {

@@ -6,6 +6,7 @@ import {
   type Tool,
   ToolCallExtensions,
   ToolInvocationContext,
+  ToolSet,
 } from "tool-call-extensions";
 import { recordingTool, scriptedModel } from "tool-call-extensions/testing";
 import { describe, expect, it } from "vitest";
@@ -242,6 +243,26 @@ describe("a sub-agent's tool", () => {
         },
       },
     ]);
+  });
+
+  it("fails where its run pauses in a call by name, naming the tool that waits, as nothing could resume it", async () => {
+    const pay = { ...recordingTool({ name: "pay" }), needsApproval: true };
+    const outcome = await new ToolSet([calling("inner", pay).asTool({ name: "ask" })]).call("ask", { prompt: "x" });
+    expect(outcome).toMatchObject({
+      status: "failed",
+      error: { code: "approval-required", details: { toolName: "pay" } },
+    });
+  });
+
+  it("runs also with an invocation that no call made", async () => {
+    const probe = recordingTool({ name: "probe" });
+    await new ToolSet([probe]).call("probe", {});
+    const invocation = { ...probe.calls[0]?.invocation, toolCallId: "call_a", runId: "run_a" };
+    const extensions = new ToolCallExtensions()["~bind"](ToolInvocationContext, invocation as never);
+    const ask = calling("inner", probe).asTool({ name: "ask" });
+    const output = await ask.callWithExtensions?.({ prompt: "x" }, extensions as never);
+    expect(output).toMatchObject({ output: "inner done." });
+    expect(probe.calls[1]?.invocation.parent?.toolCallId).toBe("call_a");
   });
 
   it("hands its prompt to the sub-agent and its answer to the outer model", async () => {
