@@ -5,6 +5,7 @@ import {
   extensionToken,
   type Model,
   type ModelStreamPart,
+  type RunEvent,
   ToolCallExtensionsError,
 } from "tool-call-extensions";
 import { fromLanguageModel, type LanguageModel } from "tool-call-extensions/ai-sdk";
@@ -47,15 +48,45 @@ function assertUnpolluted(): void {
   if (polluted !== undefined || Object.keys(own).length > 0) throw new Finding("a prototype was changed");
 }
 
-async function checkRun(agent: Agent, begin: (agent: Agent) => ReturnType<Agent["prompt"]>, codes: readonly string[]) {
-  const ends: string[] = [];
+/** The agent of a run that is looked at; a run of another agent is one inside it. */
+const OUTER = "a";
+const isEnd = (event: RunEvent) =>
+  event.type === "run-completed" || event.type === "run-failed" || event.type === "run-paused";
+
+/** A run that began or was asked for has one end, whether its stream rejects or not. */
+function assertEnded(events: readonly RunEvent[], isRejected: boolean): void {
+  const ends = events.filter(isEnd);
+  const last = events.at(-1);
+  const ofOuter = ends.filter(({ agentName }) => agentName === OUTER);
+  if (ofOuter.length !== 1) throw new Finding(`a run with ${ofOuter.length} ends`);
+  if (last === undefined || last !== ofOuter[0]) throw new Finding(`"${last?.type}" after the end of a run`);
+  if ((last.type === "run-failed") !== isRejected)
+    throw new Finding(`"${last.type}", and a stream that tells otherwise`);
+  const started = events.filter(({ type }) => type === "run-started");
+  if (ends.length < started.length) throw new Finding("a run inside a run without an end");
+}
+
+/** What is refused before there is a run tells nobody anything. */
+function begun(begin: () => ReturnType<Agent["prompt"]>, codes: readonly string[]) {
   try {
-    for await (const { type } of begin(agent).stream())
-      if (/^run-(?:completed|failed|paused)$/.test(type)) ends.push(type);
-    if (ends.length === 0) throw new Finding("a run without an end");
+    return begin();
   } catch (error) {
     assertKnown(error, codes);
+    return undefined;
   }
+}
+
+async function checkRun(agent: Agent, begin: (agent: Agent) => ReturnType<Agent["prompt"]>, codes: readonly string[]) {
+  const request = begun(() => begin(agent), codes);
+  const events: RunEvent[] = [];
+  let rejected: { readonly error: unknown } | undefined;
+  try {
+    if (request !== undefined) for await (const event of request.stream()) events.push(event);
+  } catch (error) {
+    rejected = { error };
+  }
+  if (rejected !== undefined) assertKnown(rejected.error, codes);
+  if (request !== undefined) assertEnded(events, rejected !== undefined);
   assertUnpolluted();
 }
 
@@ -133,10 +164,12 @@ const finish = {
 export const TARGETS: readonly Target[] = [
   {
     name: "states",
-    seeds: [JSON.stringify(state), JSON.stringify({ ...state, calls: [...state.calls, innerCall] })],
+    seeds: [state, { ...state, calls: [...state.calls, innerCall] }, { ...state, turn: 99, calls: [] }].map((seed) =>
+      JSON.stringify(seed),
+    ),
     run: async (text) => {
       const value = parsed(text)?.value;
-      const agent = new Agent({ name: "a", model: done, tools: [probe, pay, inner.asTool({ name: "ask" })] });
+      const agent = new Agent({ name: OUTER, model: done, tools: [probe, pay, inner.asTool({ name: "ask" })] });
       await checkRun(agent, (given) => given.resume(value), ["invalid-state", "max-turns"]);
     },
   },
@@ -173,7 +206,7 @@ export const TARGETS: readonly Target[] = [
     ],
     run: async (text) => {
       const agent = new Agent({
-        name: "a",
+        name: OUTER,
         model: fromLanguageModel(streaming(parsed(text)?.value), { onWarning: () => {} }),
         tools: [probe],
       });
@@ -207,7 +240,7 @@ export const TARGETS: readonly Target[] = [
         if (Array.isArray(value)) yield* value as ModelStreamPart[];
       }
       await checkRun(
-        new Agent({ name: "a", model: { ...done, stream }, tools: [probe] }),
+        new Agent({ name: OUTER, model: { ...done, stream }, tools: [probe] }),
         (given) => given.prompt("x"),
         ["model-failed"],
       );
