@@ -56,6 +56,7 @@ export function scriptedModel(
   }
   const requests: ModelRequest[] = [];
   const respond = (request: ModelRequest): ModelResponse => {
+    request.signal.throwIfAborted();
     requests.push(request);
     const turn = typeof script === "function" ? script(request) : script[requests.length - 1];
     if (turn === undefined) throw mismatch(`was asked for turn ${requests.length}`, requests.length, script.length);

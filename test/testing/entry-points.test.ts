@@ -135,7 +135,7 @@ describe.each(rows)("$key under the $row.kit kit", ({ key, row }) => {
   };
   if (row.kit === "tool") toolConformance({ test: counted, makeTool: row.make });
   if (row.kit === "tool set") toolSetConformance({ test: counted, makeToolSet: row.make, isRemote: row.isRemote });
-  if (row.kit === "model") modelConformance({ test: counted, makeModel: row.make });
+  if (row.kit === "model") modelConformance({ test: counted, makeModel: row.make, sent: ({ requests }) => requests });
 });
 
 const ONE = { "./x": [{ name: "one", isFunction: true }] };

@@ -1,6 +1,6 @@
 import pg from "pg";
 import * as root from "tool-call-extensions";
-import { type ToolMiddleware, ToolSet } from "tool-call-extensions";
+import { type Model, type ToolMiddleware, ToolSet } from "tool-call-extensions";
 import * as aiSdk from "tool-call-extensions/ai-sdk";
 import * as inspect from "tool-call-extensions/inspect";
 import * as mcp from "tool-call-extensions/mcp";
@@ -25,7 +25,9 @@ import {
   runOfRunner,
 } from "./tool-sets.ts";
 
-type MakeModel = Parameters<typeof testing.modelConformance>[0]["makeModel"];
+/** A model with what has been sent for it so far. */
+type SendingModel = Model & { readonly requests: readonly unknown[] };
+type MakeModel = Parameters<typeof testing.modelConformance<SendingModel>>[0]["makeModel"];
 
 /** Under which kit an export is run, or why under none. */
 export type Row =
@@ -81,7 +83,10 @@ const ROOT = ({ ".": api }: Entries): Table[string] => ({
   JsonSchema: DATA,
   Message: DATA,
   // Without a stream, which a model need not have.
-  Model: model((turns) => ({ generate: testing.scriptedModel(turns).generate })),
+  Model: model((turns) => {
+    const { generate, requests } = testing.scriptedModel(turns);
+    return { generate, requests };
+  }),
   ModelRequest: DATA,
   ModelResponse: DATA,
   ModelStreamPart: DATA,
@@ -251,7 +256,8 @@ const AI_SDK = ({ "./ai-sdk": api }: Entries): Table[string] => ({
       });
       return format.answer(isStreaming ? "streaming" : "blocking", text, calls);
     });
-    return api.fromLanguageModel(format.connect((await startProvider(answers)).url));
+    const { url, requests } = await startProvider(answers);
+    return { ...api.fromLanguageModel(format.connect(url)), requests };
   }),
   toAiSdkTools: toolSet(loopOfAiSdk(api.toAiSdkTools)),
 });

@@ -2,8 +2,9 @@ import type { AssistantPart, Message, Model, ModelRequest, ModelStreamPart } fro
 
 /** Makes a model of Acme's chat API, whose answers are lines of JSON: `{ delta }` or `{ call }`, and at last `{ tokens }`. */
 export function acmeModel(url: string, key: string): Model {
-  async function* stream({ instructions, messages, tools, signal }: ModelRequest): AsyncGenerator<ModelStreamPart> {
-    const body = JSON.stringify({ system: instructions, turns: messages.map(toTurn), functions: tools });
+  async function* stream({ signal, ...asked }: ModelRequest): AsyncGenerator<ModelStreamPart> {
+    const { instructions: system, messages, tools: functions, outputSchema: answer } = asked;
+    const body = JSON.stringify({ system, turns: messages.map(toTurn), functions, answer });
     // With the signal an aborted run leaves the provider, and rejects with its caller's reason.
     const response = await fetch(url, { method: "POST", headers: { authorization: `Bearer ${key}` }, body, signal });
     if (!response.ok) throw new Error(`Acme answered HTTP ${response.status}`);

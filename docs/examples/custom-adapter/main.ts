@@ -18,7 +18,11 @@ const start: typeof startAcme = async (...args) => {
 const cases: { readonly title: string; readonly run: () => Promise<void> }[] = [];
 modelConformance({
   test: (title, run) => cases.push({ title, run }),
-  makeModel: async (turns) => acmeModel((await start(turns, KEY)).url, KEY),
+  makeModel: async (turns) => {
+    const { url, lastBody } = await start(turns, KEY);
+    return { ...acmeModel(url, KEY), lastBody };
+  },
+  sent: ({ lastBody }) => lastBody(),
 });
 try {
   for (const { title, run } of cases) {
