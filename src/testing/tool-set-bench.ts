@@ -3,6 +3,7 @@ import {
   defineTool,
   type ExtensionToken,
   extensionToken,
+  type ModelRequest,
   type Tool,
   type ToolCall,
   ToolCallExtensions,
@@ -27,7 +28,7 @@ interface CallOptions {
 
 /** What dispatches calls by name: a `ToolSet`, or what does as one. */
 interface Dispatcher {
-  readonly definitions: readonly { readonly name: string }[];
+  readonly definitions: ModelRequest["tools"];
   callWithExtensions(
     name: string,
     input: unknown,
@@ -50,6 +51,7 @@ export const NAMES = ["conformance_zeta", "__proto__", "conformance_alpha"] as c
 export const Session: ExtensionToken<"conformance/session", { readonly user: string }> = extensionToken(
   "conformance/session",
 ).of<{ readonly user: string }>();
+export const Cost: ExtensionToken<"conformance/cost", number> = extensionToken("conformance/cost").of<number>();
 export const Tenant: ExtensionToken<"conformance/tenant", string> = extensionToken("conformance/tenant").of<string>({
   "~standard": {
     version: 1,
@@ -61,6 +63,9 @@ export const USER = { user: "kim" };
 
 export const mapOf = (tenant: string): ToolCallExtensions<string> =>
   new ToolCallExtensions<string>().with(Session, USER).with(Tenant, tenant);
+
+export const SCHEMA = { type: "object", properties: { text: { type: "string", description: "Any text." } } } as const;
+export const descriptionOf = (name: string): string => `What ${name} does.`;
 
 /** What one case has: the set under test, and what its tools were handed. */
 export interface Bench {
@@ -83,7 +88,8 @@ export async function bench(makeToolSet: MakeToolSet, behave: Behaviour): Promis
   const tools = NAMES.map((name) =>
     defineTool({
       name,
-      input: { type: "object", properties: { text: { type: "string" } } },
+      description: descriptionOf(name),
+      input: SCHEMA,
       call: (): unknown => {
         throw new Error("the plain call was taken, though the tool has callWithExtensions");
       },

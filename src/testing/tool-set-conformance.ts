@@ -12,10 +12,12 @@ import {
   type Behaviour,
   type Bench,
   bench,
+  descriptionOf,
   dynamic,
   type MakeToolSet,
   mapOf,
   NAMES,
+  SCHEMA,
   Session,
   Tenant,
   USER,
@@ -83,6 +85,14 @@ export function toolSetConformance({
 function lookup(check: Check): void {
   check("describes its tools by their own names, in their order", answer, async ({ set }) => {
     same(set.definitions.map(({ name }) => name).join(), NAMES.join(), "the names");
+  });
+  check("describes what each tool does and takes", answer, async ({ set }) => {
+    for (const { name, description, inputSchema } of set.definitions) {
+      same(description, descriptionOf(name), `the description of "${name}"`);
+      for (const [key, value] of Object.entries(SCHEMA))
+        same(JSON.stringify(inputSchema[key]), JSON.stringify(value), `"${key}" of the input schema of "${name}"`);
+    }
+    same(set.definitions.length, NAMES.length, "how many tools are described");
   });
   check("reaches each tool by its own name, with its own input", answer, async ({ call, seen }) => {
     for (const name of NAMES) same(outputOf(await call(name)), `${name},for ${name},t-7`, `what "${name}" gave`);

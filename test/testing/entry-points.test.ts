@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { ToolSet } from "tool-call-extensions";
 import { modelConformance, toolConformance, toolSetConformance } from "tool-call-extensions/testing";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
@@ -47,6 +48,7 @@ function faultsOf(
   exported: Readonly<Record<string, readonly Exported[]>>,
   table: Table,
   ran: ReadonlyMap<string, Ran>,
+  isSkippingFine = process.env["CI"] === undefined,
 ): readonly string[] {
   const faults: string[] = [];
   for (const [entry, names] of Object.entries(exported)) {
@@ -57,21 +59,29 @@ function faultsOf(
       if (found === undefined) faults.push(`${entry}: ${name} is not exported`);
       else
         faults.push(
-          ...faultsOfRow(row, ran.get(`${entry} ${name}`), found).map((fault) => `${entry}: ${name} ${fault}`),
+          ...faultsOfRow(row, ran.get(`${entry} ${name}`), found, isSkippingFine).map(
+            (fault) => `${entry}: ${name} ${fault}`,
+          ),
         );
     }
   }
   return faults;
 }
 
-function faultsOfRow(row: Row, ran: Ran | undefined, { name, isFunction }: Exported): readonly string[] {
+function faultsOfRow(
+  row: Row,
+  ran: Ran | undefined,
+  { name, isFunction }: Exported,
+  isSkippingFine: boolean,
+): readonly string[] {
   if (row.kit === "none") {
     if (row.provedBy === undefined) return row.because === "" ? ["has no reason"] : [];
     const isNamed =
       existsSync(root + row.provedBy) && (!isFunction || readFileSync(root + row.provedBy, "utf8").includes(name));
     return isNamed ? [] : [`is not proved by ${row.provedBy}`];
   }
-  if (row.kit === "tool set" && row.skipped !== undefined) return [];
+  if (row.kit === "tool set" && row.skipped !== undefined)
+    return isSkippingFine ? [] : [`was skipped where CI is set: ${row.skipped}`];
   if (ran === undefined || ran.registered === 0) return [`was not run under the ${row.kit} kit`];
   if (ran.passed !== ran.registered) return [`passed ${ran.passed} of ${ran.registered} cases of the ${row.kit} kit`];
   return isFunction && ran.calls === 0 ? [`was not called by its cases of the ${row.kit} kit`] : [];
@@ -142,6 +152,9 @@ const ONE = { "./x": [{ name: "one", isFunction: true }] };
 const SOLE = { "./x": [{ name: "zzz", isFunction: true }] };
 const NONE: Extract<Row, { readonly kit: "none" }> = { kit: "none", because: "a reason" };
 const KIT: Table = { "./x": { one: { kit: "tool", make: (inner) => inner } } };
+const SKIPPED: Table = {
+  "./x": { one: { kit: "tool set", make: (tools) => new ToolSet(tools), skipped: "no server" } },
+};
 const FINE: Ran = { registered: 4, passed: 4, calls: 1 };
 
 describe("the table of public names", () => {
@@ -166,6 +179,7 @@ describe("the table of public names", () => {
     ["was not run under the tool kit", () => faultsOf(ONE, KIT, new Map([["./x one", { ...FINE, registered: 0 }]]))],
     ["passed 3 of 4 cases", () => faultsOf(ONE, KIT, new Map([["./x one", { ...FINE, passed: 3 }]]))],
     ["was not called", () => faultsOf(ONE, KIT, new Map([["./x one", { ...FINE, calls: 0 }]]))],
+    ["was skipped where CI is set: no server", () => faultsOf(ONE, SKIPPED, ran, false)],
     ["has no reason", () => faultsOf(ONE, { "./x": { one: { kit: "none", because: "" } } }, ran)],
     [
       "is not proved by test/none.ts",
@@ -178,5 +192,6 @@ describe("the table of public names", () => {
 
   it("finds nothing where all is well", () => {
     expect(faultsOf(ONE, KIT, new Map([["./x one", FINE]]))).toEqual([]);
+    expect(faultsOf(ONE, SKIPPED, ran, true)).toEqual([]);
   });
 });

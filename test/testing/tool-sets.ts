@@ -185,9 +185,10 @@ export const overJson =
       const { input, sent, remote } = JSON.parse(wire);
       return far.callWithExtensions(name, input, await decodeExtensions(sent, tokens), { remote, signal });
     };
-    const near = far.definitions.map(({ name, inputSchema }) =>
+    const near = far.definitions.map(({ name, description, inputSchema }) =>
       defineTool({
         name,
+        description,
         input: inputSchema,
         callWithExtensions: async (input, extensions) => {
           const { toolCallId, invocationKey, signal } = extensions.require(ToolInvocationContext);
