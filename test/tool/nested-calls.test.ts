@@ -92,6 +92,7 @@ describe("a call from inside a tool with that tool's extensions", () => {
     });
     await new ToolSet([outer]).call("outer", {});
     expect(numbers).toEqual([0, 1, 2, 3]);
+    expect(leaves["~numberRun"](new ToolCallExtensions())).toBeUndefined();
   });
 
   it("takes the id it is given", async () => {
