@@ -1,16 +1,7 @@
-import {
-  defineTool,
-  outcomeText,
-  ToolError,
-  type ToolEvent,
-  ToolInvocationContext,
-  type ToolOutcome,
-  ToolSet,
-} from "../index.ts";
+import { defineTool, outcomeText, ToolError, type ToolEvent, ToolInvocationContext, ToolSet } from "../index.ts";
 import { holds, same, type TestFunction, within } from "./conformance.ts";
 import {
   type Behaviour,
-  type Bench,
   bench,
   descriptionOf,
   dynamic,
@@ -22,25 +13,20 @@ import {
   Tenant,
   USER,
 } from "./tool-set-bench.ts";
+import { type Check, type Loss, outputOf, results } from "./tool-set-results.ts";
 
 const [ZETA, , ALPHA] = NAMES;
-
-const outputOf = (outcome: ToolOutcome): unknown => {
-  return outcome.status === "completed" ? outcome.output : `(${outcome.status})`;
-};
 
 /** Says who was called with what, and for whom. */
 const answer: Behaviour = ({ input, extensions, invocation }) => {
   return [invocation.toolName, Object(input).text, extensions.get(Tenant)].join();
 };
 
-type Check = (title: string, behave: Behaviour, run: (bench: Bench) => Promise<void>) => void;
-
 /**
  * Proves of what dispatches calls by name what a `ToolSet` promises: a class around one, a registry or router of one's own, a
  * host's loop, a server and its client. `makeToolSet` makes one of tools and middleware, as the constructor of `ToolSet`
  * does. With `isRemote` its calls cross a wire: then `forward` has to reach the tools and nothing else may, and keys take
- * the place of parents.
+ * the place of parents. What it has no means to carry it `loses`, and the kit proves that too.
  *
  * @example
  * ```ts
@@ -68,10 +54,12 @@ export function toolSetConformance({
   test,
   makeToolSet,
   isRemote = false,
+  loses = [],
 }: {
   readonly test: TestFunction;
   readonly makeToolSet: MakeToolSet;
   readonly isRemote?: boolean | undefined;
+  readonly loses?: readonly Loss[] | undefined;
 }): void {
   const check: Check = (title, behave, run) => {
     test(title, () => within(bench(makeToolSet, behave).then(run), "the case did not end"));
@@ -79,6 +67,7 @@ export function toolSetConformance({
   lookup(check);
   arrival(check, isRemote);
   identity(check, isRemote);
+  results(check, loses);
   endings(check);
 }
 

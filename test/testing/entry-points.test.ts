@@ -144,7 +144,10 @@ describe.each(rows)("$key under the $row.kit kit", ({ key, row }) => {
     });
   };
   if (row.kit === "tool") toolConformance({ test: counted, makeTool: row.make });
-  if (row.kit === "tool set") toolSetConformance({ test: counted, makeToolSet: row.make, isRemote: row.isRemote });
+  if (row.kit === "tool set") {
+    const { make: makeToolSet, isRemote, loses } = row;
+    toolSetConformance({ test: counted, makeToolSet, isRemote, loses });
+  }
   if (row.kit === "model") modelConformance({ test: counted, makeModel: row.make, sent: ({ requests }) => requests });
 });
 

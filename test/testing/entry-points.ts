@@ -25,6 +25,7 @@ import {
   runOfRunner,
 } from "./tool-sets.ts";
 
+type Losses = Parameters<typeof testing.toolSetConformance>[0]["loses"];
 /** A model with what has been sent for it so far. */
 type SendingModel = Model & { readonly requests: readonly unknown[] };
 type MakeModel = Parameters<typeof testing.modelConformance<SendingModel>>[0]["makeModel"];
@@ -37,6 +38,7 @@ export type Row =
       readonly make: MakeToolSet;
       readonly isRemote?: boolean;
       readonly skipped?: string | undefined;
+      readonly loses?: Losses;
     }
   | { readonly kit: "model"; readonly make: MakeModel }
   | { readonly kit: "none"; readonly because: string; readonly provedBy?: string };
@@ -55,8 +57,8 @@ export interface Entries {
 }
 
 const tool = (make: MakeTool): Row => ({ kit: "tool", make });
-const toolSet = (make: MakeToolSet): Row => ({ kit: "tool set", make });
-const remoteSet = (make: MakeToolSet): Row => ({ kit: "tool set", make, isRemote: true });
+const toolSet = (make: MakeToolSet, loses?: Losses): Row => ({ kit: "tool set", make, loses });
+const remoteSet = (make: MakeToolSet, loses: Losses): Row => ({ kit: "tool set", make, isRemote: true, loses });
 const model = (make: MakeModel): Row => ({ kit: "model", make });
 const none = (because: string, provedBy?: string): Row => ({ kit: "none", because, ...(provedBy && { provedBy }) });
 
@@ -129,7 +131,7 @@ const ROOT = ({ ".": api }: Entries): Table[string] => ({
       },
     }),
   ),
-  decodeExtensions: remoteSet(overJson(api)),
+  decodeExtensions: remoteSet(overJson(api), ["result extensions", "progress"]),
   defineTool: tool((inner) => {
     const { name, input, requires, idempotent, retries } = inner;
     const needsApproval = inner.needsApproval === true;
@@ -139,7 +141,7 @@ const ROOT = ({ ".": api }: Entries): Table[string] => ({
     });
   }),
   deriveInvocationKey: none("a pure function", "test/pins/invocation-key.test.ts"),
-  encodeExtensions: remoteSet(overJson(api)),
+  encodeExtensions: remoteSet(overJson(api), ["result extensions", "progress"]),
   extensionToken: tool((inner) => {
     const Limit = api.extensionToken("limit").of({ default: () => 10 });
     return root.wrapTool(inner, {
@@ -152,8 +154,10 @@ const ROOT = ({ ".": api }: Entries): Table[string] => ({
   toolResult: toolSet(
     ofTools((inner) =>
       root.wrapTool(inner, {
-        callWithExtensions: async (input, extensions, next) =>
-          api.toolResult(await next(input, extensions), new root.ToolCallExtensions()),
+        callWithExtensions: async (input, extensions, next) => {
+          const result = await next(input, extensions);
+          return typeof result === "string" ? api.toolResult(result, new root.ToolCallExtensions()) : result;
+        },
       }),
     ),
   ),
@@ -198,13 +202,19 @@ const MCP = ({ "./mcp": api }: Entries): Table[string] => ({
   mcpResult: toolSet(
     ofTools((inner) =>
       root.wrapTool(inner, {
-        callWithExtensions: async (input, extensions, next) =>
-          api.mcpResult({ content: [{ type: "text", text: String(await next(input, extensions)) }] }),
+        callWithExtensions: async (input, extensions, next) => {
+          const text = await next(input, extensions);
+          return typeof text === "string" ? api.mcpResult({ content: [{ type: "text", text }] }) : text;
+        },
       }),
     ),
   ),
-  mcpTools: remoteSet(overMcp(api, connectorOf("version 1 in memory"))),
-  serveTools: remoteSet(overMcp(api, connectorOf("version 2 over HTTP"))),
+  mcpTools: remoteSet(overMcp(api, connectorOf("version 1 in memory")), ["undefined", "result extensions", "progress"]),
+  serveTools: remoteSet(overMcp(api, connectorOf("version 2 over HTTP")), [
+    "undefined",
+    "result extensions",
+    "progress",
+  ]),
 });
 
 const ONCE = ({ "./once": api }: Entries): Table[string] => {
@@ -259,7 +269,7 @@ const AI_SDK = ({ "./ai-sdk": api }: Entries): Table[string] => ({
     const { url, requests } = await startProvider(answers);
     return { ...api.fromLanguageModel(format.connect(url)), requests };
   }),
-  toAiSdkTools: toolSet(loopOfAiSdk(api.toAiSdkTools)),
+  toAiSdkTools: toolSet(loopOfAiSdk(api.toAiSdkTools), ["undefined", "result extensions"]),
 });
 
 const INSPECT: Table[string] = {

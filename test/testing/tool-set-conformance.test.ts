@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import {
@@ -9,6 +10,7 @@ import {
   type ToolMiddleware,
   type ToolOutcome,
   ToolSet,
+  wrapTool,
 } from "tool-call-extensions";
 import { toAiSdkTools } from "tool-call-extensions/ai-sdk";
 import { mcpTools, serveTools } from "tool-call-extensions/mcp";
@@ -34,13 +36,15 @@ const inProcess: Readonly<Record<string, MakeToolSet>> = {
   "a loop of the AI SDK": loopOfAiSdk(toAiSdkTools),
 };
 
-describe.each(Object.entries(inProcess))("%s", (_name, makeToolSet) => {
-  toolSetConformance({ test, makeToolSet });
+describe.each(Object.entries(inProcess))("%s", (name, makeToolSet) => {
+  const loses = name === "a loop of the AI SDK" ? (["undefined", "result extensions"] as const) : [];
+  toolSetConformance({ test, makeToolSet, loses });
 });
 
 // Over stdio a server runs in another process, to which no tool can be handed.
 describe.each(connectors.filter(({ transport }) => transport !== "stdio"))("MCP, $name", (connector) => {
-  toolSetConformance({ test, isRemote: true, makeToolSet: overMcp({ mcpTools, serveTools }, connector) });
+  const loses = ["undefined", "result extensions", "progress"] as const;
+  toolSetConformance({ test, isRemote: true, loses, makeToolSet: overMcp({ mcpTools, serveTools }, connector) });
 });
 
 /** Runs the kit against a kind of tool set and gives the titles of its cases, and of those that it fails. */
@@ -295,6 +299,42 @@ const FAULTS: readonly (readonly [fault: string, title: string, makeToolSet: Mak
       const outcome = await passed(set, ...call);
       return outcome.status === "failed" ? passed(set, ...call) : outcome;
     }),
+  ],
+  [
+    "a set that makes undefined null",
+    "gives undefined back",
+    changed(async (set, ...call) => {
+      const outcome = await passed(set, ...call);
+      return outcome.status === "completed" ? { ...outcome, output: outcome.output ?? null } : outcome;
+    }),
+  ],
+  [
+    "a set that gives the output alone",
+    "gives result extensions back",
+    changed(async (set, ...call) => {
+      const outcome = await passed(set, ...call);
+      return outcome.status === "completed" ? { status: "completed", output: outcome.output } : outcome;
+    }),
+  ],
+  [
+    "a set that nobody outside can listen to",
+    "gives progress back",
+    changed((set, name, input, extensions, options) =>
+      passed(set, name, input, extensions, { ...options, listener: () => undefined }).then((outcome) =>
+        outcome.status === "completed" && outcome.output === "three" ? { ...outcome, output: "two" } : outcome,
+      ),
+    ),
+  ],
+  [
+    "a set whose tools run as another call",
+    "is the current invocation while it runs",
+    (tools, { middleware }) => {
+      const outside = AsyncLocalStorage.snapshot();
+      const entering = tools.map((tool) =>
+        wrapTool(tool, { callWithExtensions: (input, map, next) => outside(() => next(input, map)) }),
+      );
+      return new ToolSet(entering, { middleware });
+    },
   ],
   [
     "a set that drops the signal",

@@ -49,7 +49,10 @@ async function outcomeOf(name: string, play: (listen: (event: RunEvent) => void)
   );
   // The last one: calls inside the call may be of the same tool, and end before it.
   const end = ends.at(-1);
-  if (end?.type === "tool-completed") return { status: "completed", output: end.output } as const;
+  if (end?.type === "tool-completed") {
+    const { output, resultExtensions } = end;
+    return { status: "completed", output, resultExtensions } as const;
+  }
   if (end?.type === "tool-failed") return { status: "failed", kind: end.kind, error: end.error } as const;
   throw failure;
 }
