@@ -1,6 +1,8 @@
+import { extensionToken, type ToolCallExtensions } from "tool-call-extensions";
 import { describe, expect, it } from "vitest";
-import { Hunt, places, secretExtensions } from "./leak-hunt.ts";
-import { pays, type Seed, secretTools, takeAllPaths } from "./leak-paths.ts";
+import { Hunt, places, SECRET, secretExtensions as secrets } from "./leak-hunt.ts";
+import { pays, SAID, type Seed, secretTools, takeAllPaths } from "./leak-paths.ts";
+import { OVERHEARD } from "./overheard.ts";
 
 function thrown(work: () => unknown): unknown {
   try {
@@ -10,9 +12,21 @@ function thrown(work: () => unknown): unknown {
   }
 }
 
-async function huntThrough(seed: Seed): Promise<ReturnType<Hunt["end"]>> {
+/** What a program may give away by itself: by a token's name, and by what it aborts a run with. */
+interface Given {
+  readonly id?: string;
+  readonly reason?: Error;
+}
+
+async function huntThrough(
+  seed: Seed,
+  { id = "extra", reason }: Given = {},
+  title?: string,
+): Promise<ReturnType<Hunt["end"]>> {
   const hunt = new Hunt();
-  await takeAllPaths({ hunt, tools: [...secretTools(seed), pays] });
+  await takeAllPaths({ hunt, tools: [...secretTools(seed), pays], ...(reason && { reason }) });
+  const Extra = extensionToken(id).of<number>();
+  const secretExtensions = (): ToolCallExtensions<string> => secrets().with(Extra, 1);
   hunt.look("maps", secretExtensions());
   hunt.look("maps", { extensions: secretExtensions().snapshot() });
   for (const token of secretExtensions().tokens()) {
@@ -25,7 +39,7 @@ async function huntThrough(seed: Seed): Promise<ReturnType<Hunt["end"]>> {
       ),
     );
   }
-  return hunt.end(seed === "none" ? "runs" : undefined);
+  return hunt.end(title);
 }
 
 const CHANNELS = [
@@ -44,8 +58,8 @@ const CHANNELS = [
 
 describe("H15 mastra-ai/mastra #18775, braintrust-sdk-javascript #912: a live context was walked into spans and printouts", () => {
   it("a value in any kind of place comes out nowhere", { timeout: 60_000 }, async () => {
-    const { hits, channels } = await huntThrough("none");
-    expect(channels).toEqual(CHANNELS);
+    const { hits, channels } = await huntThrough("none", {}, "runs");
+    expect(channels).toEqual([...CHANNELS, ...OVERHEARD].sort());
     expect(hits).toEqual({});
   });
 
@@ -56,6 +70,19 @@ describe("H15 mastra-ai/mastra #18775, braintrust-sdk-javascript #912: a live co
     ["cause", ["errors", "events", "pino", "spans", "stream"]],
   ])("a tool that gives it away by its %s is found out", { timeout: 60_000 }, async (seed, channels) => {
     expect(Object.keys((await huntThrough(seed)).hits)).toEqual(expect.arrayContaining([...channels]));
+  });
+
+  it.each(SAID)("a tool that says it aloud is found out by %s", { timeout: 60_000 }, async (seed) => {
+    expect(Object.keys((await huntThrough(seed)).hits)).toEqual(expect.arrayContaining([seed]));
+  });
+
+  it("a program that names a token by it is found out by the map's printouts", { timeout: 60_000 }, async () => {
+    expect((await huntThrough("none", { id: SECRET })).hits).toMatchObject({ maps: ["string"] });
+  });
+
+  it("a program that aborts a run with it is found out by the rejection", { timeout: 60_000 }, async () => {
+    const reason = new Error("stop", { cause: SECRET });
+    expect((await huntThrough("none", { reason })).hits).toMatchObject({ rejections: ["string"] });
   });
 
   it("the cause of an error stays with who listens, and is in nothing that is sent or saved", async () => {

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { type Connection, type Connector, connectors } from "../mcp/connections.ts";
 import { Hunt, SECRET, secretExtensions, secretOf } from "./leak-hunt.ts";
 import { CALLS, call, pays, type Seed, secretTools, takeAllPaths } from "./leak-paths.ts";
+import { OVERHEARD } from "./overheard.ts";
 
 // The same hunt over MCP: the client's values and the server's, on the wire in both directions, and on both sides of it.
 
@@ -116,7 +117,7 @@ describe.each(connectors)("H12, H15: over MCP, $name", (connector) => {
     const { channels, hits } = hunt.end(`MCP, ${connector.name}`);
     const ofServer = connector.transport === "stdio" ? [] : ["server errors", "server events"];
     const ofHttp = ["http", "sse"].includes(connector.transport) ? ["wire, headers"] : [];
-    expect(channels).toEqual([...CLIENT, ...ofServer, ...ofHttp, ...WIRES].sort());
+    expect(channels).toEqual([...CLIENT, ...OVERHEARD, ...ofServer, ...ofHttp, ...WIRES].sort());
     expect(hits).toEqual({});
     expect(sent.calls).toBeGreaterThan(8);
     expect(sent.forwarded).toBe(sent.calls);

@@ -13,9 +13,19 @@ import {
 import { type ScriptedTurn, scriptedModel } from "tool-call-extensions/testing";
 import { z } from "zod";
 import { type Hunt, secretExtensions, secretOf } from "./leak-hunt.ts";
+import { overhear } from "./overheard.ts";
 
 /** How a tool of the hunt gives a value away, to show that the hunt sees it. */
-export type Seed = "none" | "output" | "error" | "cause" | "progress";
+export type Seed = "none" | "output" | "error" | "cause" | "progress" | (typeof SAID)[number];
+
+/** The seeds that are said aloud, each on the channel that it is called by. */
+export const SAID = ["console", "stderr", "stdout", "warnings"] as const;
+
+function sayAloud(seed: Seed, text: string): void {
+  if (seed === "console") console.info("of", { text });
+  if (seed === "stderr" || seed === "stdout") process[seed].write(new TextEncoder().encode(text));
+  if (seed === "warnings") process.emitWarning(text);
+}
 
 type AnyTool = Tool<never, unknown, never>;
 
@@ -25,6 +35,7 @@ export const secretTools = (seed: Seed): readonly AnyTool[] => [
     name: "works",
     input: z.object({ n: z.number() }),
     async *callWithExtensions({ n }, extensions) {
+      sayAloud(seed, secretOf(extensions));
       yield seed === "progress" ? secretOf(extensions) : "half";
       return seed === "output" ? secretOf(extensions) : `done ${n}`;
     },
@@ -46,9 +57,12 @@ export const secretTools = (seed: Seed): readonly AnyTool[] => [
   defineTool({
     name: "waits",
     input: {},
-    callWithExtensions: (_input, extensions) => {
+    async *callWithExtensions(_input, extensions) {
       const { signal } = extensions.require(ToolInvocationContext);
-      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      const stopped = new Promise((resolve) => signal.addEventListener("abort", resolve));
+      yield "waiting";
+      await stopped;
+      throw signal.reason;
     },
   }),
 ];
@@ -87,6 +101,8 @@ export interface Paths {
   readonly calls?: readonly Call[];
   /** A scripted one where this is left out, whose requests are searched. */
   readonly makeModel?: (script: Script) => Promise<Model>;
+  /** What a run is aborted with, and rejects with. */
+  readonly reason?: Error;
 }
 
 /** Answers by how many answers the conversation has. */
@@ -96,16 +112,18 @@ const inTurn =
     turns[messages.filter(({ role }) => role === "assistant").length] ?? "done";
 
 /** Takes an agent, with a sub-agent that has the tools, through all that can happen to a run, and looks at what comes out. */
-export async function takeAllPaths({ hunt, tools, calls = CALLS, makeModel }: Paths): Promise<void> {
+export const takeAllPaths = (paths: Paths): Promise<void> => overhear(paths.hunt, () => takePaths(paths));
+
+async function takePaths({ hunt, tools, calls = CALLS, makeModel, reason = new Error("stop") }: Paths): Promise<void> {
   const scripted = async (script: Script): Promise<Model> => {
     const model = scriptedModel(script);
     return {
       generate: (request) => {
-        hunt.note("model requests", JSON.stringify(request));
+        hunt.look("model requests", request);
         return model.generate(request);
       },
       stream: (request) => {
-        hunt.note("model requests", JSON.stringify(request));
+        hunt.look("model requests", request);
         return model.stream(request);
       },
     };
@@ -120,15 +138,15 @@ export async function takeAllPaths({ hunt, tools, calls = CALLS, makeModel }: Pa
   const prepared = (request: PromptRequest<never, string>): typeof request =>
     request.toolExtensions(secretExtensions()).on(listen);
   const saving = (request: PromptRequest<never, string>): typeof request =>
-    request.onCheckpoint((state) => hunt.note("states", JSON.stringify(state)));
+    request.onCheckpoint((state) => hunt.look("states", state));
 
   await pauseAndResume(hunt, outer, (request) => saving(prepared(request)));
   for await (const event of saving(prepared(outer.prompt("stream").session("s"))).stream()) hunt.look("stream", event);
   const misfit = new Agent({ name: "misfit", model: await make(inTurn(['{"ok":true}'])), tools });
   const structured = misfit.prompt("structured").output(z.object({ ok: z.string() }));
   await rejection(hunt, structured.toolExtensions(secretExtensions()).on(listen).run());
-  await abortInside(hunt, tools, make);
-  const stopped = AbortSignal.abort(new Error("stop"));
+  await abortInside({ hunt, tools, reason }, make);
+  const stopped = AbortSignal.abort(reason);
   await rejection(hunt, prepared(outer.prompt("abort")).signal(stopped).run());
   await failEarly(hunt, model);
 }
@@ -142,21 +160,24 @@ async function pauseAndResume(
   hunt.look("results", paused);
   if (paused.status !== "paused") throw new Error("the run did not pause");
   const text = JSON.stringify(paused.state);
-  hunt.note("states", text);
+  hunt.look("states", paused.state);
   const saved: unknown = JSON.parse(text);
   const { toolCallId = "" } = paused.pending[0] ?? {};
   hunt.look("results", await prepared(agent.resume(saved).approve(toolCallId)).run());
   hunt.look("results", await prepared(agent.resume(saved).reject(toolCallId, "no")).run());
 }
 
-/** Aborts a run while its tool waits. */
-async function abortInside(hunt: Hunt, tools: Paths["tools"], make: (script: Script) => Promise<Model>): Promise<void> {
+/** Aborts a run once its tool has said that it waits. */
+async function abortInside(
+  { hunt, tools, reason }: Required<Pick<Paths, "hunt" | "tools" | "reason">>,
+  make: (script: Script) => Promise<Model>,
+): Promise<void> {
   const model = await make(inTurn([{ toolCalls: [call("waits", { as: "leak hunt" })] }]));
   const request = new Agent({ name: "waiting", model, tools }).prompt("wait").session("s");
   const controller = new AbortController();
   const listening = request.on((event) => {
     hunt.hear(event);
-    if (event.type === "tool-requested") setTimeout(() => controller.abort(new Error("stop")), 20);
+    if (event.type === "tool-progress") controller.abort(reason);
   });
   await rejection(hunt, listening.toolExtensions(secretExtensions()).signal(controller.signal).run());
 }

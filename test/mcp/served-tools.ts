@@ -89,14 +89,17 @@ export const servedTools: ToolSet<"request"> = new ToolSet([
   defineTool({
     name: "waits",
     input: z.object({ as: z.string() }),
-    callWithExtensions: ({ as }, extensions) => {
+    async *callWithExtensions({ as }, extensions) {
       const { signal } = extensions.require(ToolInvocationContext);
-      return new Promise((_resolve, reject) => {
+      const stopped = new Promise<void>((resolve) => {
         signal.addEventListener("abort", () => {
           aborted.push(as);
-          reject(new Error("aborted"));
+          resolve();
         });
       });
+      yield "waiting";
+      await stopped;
+      throw new Error("aborted");
     },
   }),
   defineTool({ name: "__proto__", input: z.object({}), call: () => "own name" }),
