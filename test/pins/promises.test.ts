@@ -16,7 +16,9 @@ function rowsOf(page: string): readonly (readonly string[])[] {
   );
 }
 
-const promises = rowsOf(read("docs/promises.md"));
+const [ofReadme = "", ofSecurity = ""] = read("docs/promises.md").split("\n## Against whom\n");
+const promises = rowsOf(ofReadme);
+const against = rowsOf(ofSecurity);
 
 test("every promise of the README has a test", () => {
   const section = read("README.md").split("## Promises")[1]?.split("\n## ")[0] ?? "";
@@ -25,7 +27,13 @@ test("every promise of the README has a test", () => {
   expect([...new Set(promises.map(([word]) => word))].sort()).toEqual(made.sort());
 });
 
-test.each(promises)("%s: %s", (_word, _says, file = "", title = "") => {
+test("every row of SECURITY.md has a test, and so has how it is kept", () => {
+  const rows = rowsOf(read("SECURITY.md")).map(([whom]) => whom);
+  expect(rows.length).toBeGreaterThan(5);
+  expect([...new Set(against.map(([whom]) => whom))]).toEqual([...rows, "How it is kept"]);
+});
+
+test.each([...promises, ...against])("%s: %s", (_word, _says, file = "", title = "") => {
   const path = file.replaceAll("`", "");
   expect(existsSync(root + path), path).toBe(true);
   expect(title.length).toBeGreaterThan(10);
