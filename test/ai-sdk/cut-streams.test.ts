@@ -165,7 +165,7 @@ const RECORDED: readonly (readonly [string, string, () => LanguageModel])[] = [
 if (!hasTraffic) console.log("recorded streams are not cut: there is no recorded traffic beside the checkout");
 describe.skipIf(!hasTraffic)("recorded", () => {
   test.each(RECORDED)(
-    "%s, cut after every byte: a whole answer, or none",
+    `%s, cut after every byte, or of a large one at steps of ${EVERY}: a whole answer, or none`,
     { timeout: 600_000 },
     async (name, file, connect) => {
       const lines = firstAnswer(recordedLines(file));
