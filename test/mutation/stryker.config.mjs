@@ -36,6 +36,10 @@ class FolderScores {
       const folder = name.split("/").slice(0, 2).join("/");
       folders.set(folder, [...(folders.get(folder) ?? []), ...mutants]);
     }
+    if (folders.size === 0) {
+      console.log("no mutants: --mutate names no file, and Stryker takes no braces there");
+      process.exitCode = 1;
+    }
     for (const [folder, mutants] of folders) {
       const count = (...statuses) => mutants.filter(({ status }) => statuses.includes(status)).length;
       const found = count("Killed", "Timeout");
