@@ -15,7 +15,7 @@ const FOLDERS = ["extensions", "invocation", "tool", "agent", "laws", "once", "t
 /** What a test of the suite may import: the package, what makes its schemas and laws, and Node's modules without a machine behind them. */
 const MAY_IMPORT = [
   /^tool-call-extensions(?:\/(?:testing|once))?$/,
-  /^(?:vitest|fast-check|arktype|valibot|@valibot\/to-json-schema|zod|zod\/mini)$/,
+  /^(?:vitest|fast-check|arktype|valibot|@valibot\/to-json-schema|zod|zod\/(?:mini|v3))$/,
   /^node:(?:events|fs|timers\/promises|util|vm)$/,
 ];
 
