@@ -56,11 +56,17 @@ const PRINTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
     "charges: 1",
   ],
   "custom-adapter": [
-    ...["gives the text", "gives calls", "is aborted", "ends a request"].map(
-      (title) => new RegExp(`^✓ blocking: ${title}`),
-    ),
-    ...["gives the text", "gives calls", "is aborted", "ends a request"].map(
-      (title) => new RegExp(`^✓ streaming: ${title}`),
+    ...["blocking", "streaming"].flatMap((way) =>
+      [
+        "gives the text as it is, and in pieces that come to it",
+        "gives calls their ids and inputs, in order",
+        "refuses a request that is aborted already",
+        "ends a request that is aborted after it was made",
+        "sends the instructions, and every message in its order",
+        "sends each tool's name, description and schema",
+        "sends the schema of the answer",
+        "sends nothing for a request that is aborted already",
+      ].map((title) => `✓ ${way}: ${title}`),
     ),
     "✓ makes the same conversation blocking and streaming",
     "answer: Done.",

@@ -50,8 +50,8 @@ test("each request has one end, and so has each run", { timeout: 120_000 }, asyn
       if ("invocation" in event) {
         const place = placeOf(event.invocation);
         if (event.type === "tool-requested") count(begun, place);
-        else if (event.type !== "tool-progress") count(ended, place);
-        else holds((ended.get(place) ?? 0) === 0, { progressAfterEnd: place });
+        else if (event.type !== "tool-progress" && event.type !== "tool-retried") count(ended, place);
+        else holds((ended.get(place) ?? 0) === 0, { [event.type]: "after the end", place });
       } else if (event.type === "run-started") count(begun, event.runId);
       else if (event.type === "run-completed" || event.type === "run-failed") count(ended, event.runId);
     }
