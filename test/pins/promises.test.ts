@@ -33,11 +33,17 @@ test("every row of SECURITY.md has a test, and so has how it is kept", () => {
   expect([...new Set(against.map(([whom]) => whom))]).toEqual([...rows, "How it is kept"]);
 });
 
+/** The strings that a file hands to a test, or to a group of them, before its function or its options. */
+function titlesOf(file: string): readonly string[] {
+  const calls = read(file).matchAll(/(?:\b(?:it|test|describe)|\)|\.\w+)\(\s*(["`])(.*?)\1\s*,\s*(?:async\b|[({])/g);
+  return [...calls].map(([, , title = ""]) => title);
+}
+
 test.each([...promises, ...against])("%s: %s", (_word, _says, file = "", title = "") => {
   const path = file.replaceAll("`", "");
   expect(existsSync(root + path), path).toBe(true);
-  expect(title.length).toBeGreaterThan(10);
-  expect(read(path)).toContain(title);
+  expect(title).not.toBe("");
+  expect(titlesOf(path).filter((each) => each.includes(title))).not.toEqual([]);
 });
 
 test("every file that the README names as a proof is there", () => {
