@@ -16,7 +16,7 @@ export interface ErrorDetails {
   "approval-required": { readonly toolName: string };
   "invalid-state": { readonly field: string; readonly received: string; readonly expected: string };
   "unknown-call": { readonly toolCallId: string; readonly pending: readonly string[] };
-  /** `state` is the run's `RunState`: `agent.resume(state)` goes on from there. */
+  /** `state` is the run's `RunState`: `agent.resume(state)` goes on from there. It is not enumerable, so that logs leave it out. */
   "max-turns": { readonly maxTurns: number; readonly state: object };
   "model-failed": { readonly agentName: string; readonly turn: number; readonly state: object };
   "script-mismatch": { readonly turn: number; readonly turnsInScript: number };

@@ -39,7 +39,7 @@ export function askModel(agent: Agent<string>, question: TurnQuestion): Promise<
       throw new ToolCallExtensionsError(
         "model-failed",
         `the model of agent "${agent.name}" failed in turn ${question.turn}: ${reason}`,
-        { agentName: agent.name, turn: question.turn, state: question.state() },
+        withState({ agentName: agent.name, turn: question.turn }, question.state()),
         { cause },
       );
     },
@@ -93,5 +93,10 @@ function countOf(tokens: unknown): number {
 
 export function tooManyTurns(agentName: string, maxTurns: number, state: RunState): ToolCallExtensionsError {
   const message = `agent "${agentName}" still called tools after ${maxTurns} turns; raise .maxTurns()`;
-  return new ToolCallExtensionsError("max-turns", message, { maxTurns, state });
+  return new ToolCallExtensionsError("max-turns", message, withState({ maxTurns }, state));
+}
+
+/** There to be read, and not among what is printed or logged of an error: a state holds the conversation. */
+function withState<Details extends object>(details: Details, state: RunState): Details & { readonly state: RunState } {
+  return Object.defineProperty({ ...details, state }, "state", { enumerable: false });
 }

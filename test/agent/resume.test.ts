@@ -311,6 +311,25 @@ describe("a run that failed", () => {
     expect(await agent.resume(state).maxTurns(3).run()).toMatchObject({ output: "Done.", turns: 3 });
     expect(ids()[1]).toEqual(["a2", "b1"]);
   });
+
+  it("has its conversation in details.state, and in nothing that a log writes out of the error", async () => {
+    const model = turns({ toolCalls: [call("again", "a1")] }, new Error("HTTP 500"));
+    const asked = new Agent({ name: "a", model, tools: processTools().tools }).prompt("where is my order?");
+    const errors: unknown[] = [await asked.run().catch((e) => e)];
+    errors.push(
+      await scripted(processTools().tools)
+        .prompt("where is my order?")
+        .maxTurns(1)
+        .run()
+        .catch((e) => e),
+    );
+    for (const error of errors) {
+      if (!ToolCallExtensionsError.is(error)) throw error;
+      expect(JSON.stringify((error.details as { state: object }).state)).toContain("where is my order?");
+      expect(JSON.stringify({ ...error })).not.toContain("where is my order?");
+    }
+    expect(errors.map((error) => Object(error).code)).toEqual(["model-failed", "max-turns"]);
+  });
 });
 
 describe("a resumed run", () => {
