@@ -184,12 +184,13 @@ async function drain(
   for (;;) {
     const step = await iterator.next();
     if (step.done === true) return step.value === undefined ? last : step.value;
+    last = step.value;
+    if (scope?.progress.isOpen && !scope.cancellation.isAborted) scope.run.emit?.(progressed(invocation, last));
+    // Asked after the listeners, of which one may have aborted the call: the tool takes no step more.
     if (scope?.cancellation.isAborted) {
       await iterator.return?.();
       throw scope.cancellation.reason;
     }
-    last = step.value;
-    if (scope?.progress.isOpen) scope.run.emit?.(progressed(invocation, last));
   }
 }
 

@@ -242,4 +242,28 @@ describe("a generator tool that is aborted", () => {
     await pause();
     expect(steps).toEqual([1, 2]);
   });
+
+  it("takes no step more where a listener aborts it at one, and is closed there", async () => {
+    const controller = new AbortController();
+    const seen: string[] = [];
+    const tool = defineTool({
+      name: "load",
+      input: {},
+      async *call() {
+        try {
+          yield "half";
+          seen.push("the next step");
+        } finally {
+          seen.push("finally");
+        }
+      },
+    });
+    const listener = ({ type }: { readonly type: string }) => {
+      if (type === "tool-progress") controller.abort("enough");
+    };
+    const outcome = await new ToolSet([tool]).call("load", {}, { signal: controller.signal, listener });
+    expect(outcome).toEqual({ status: "failed", kind: "aborted", error: "enough" });
+    await pause();
+    expect(seen).toEqual(["finally"]);
+  });
 });
