@@ -63,14 +63,15 @@ export function results(check: Check, loses: readonly Loss[]): void {
   });
 }
 
-function whose(invocation: unknown): string {
+/** Says whose call is the current one. */
+export function whose(invocation: unknown): string {
   const current = currentToolInvocation();
   if (current === undefined) return "none";
   return current === invocation ? "its own" : "another";
 }
 
 /** Not where the runtime has no AsyncLocalStorage. */
-async function isReadable(): Promise<boolean> {
+export async function isReadable(): Promise<boolean> {
   const probe = defineTool({ name: "probe", input: {}, call: () => currentToolInvocation() !== undefined });
   return outputOf(await new ToolSet([probe]).call("probe", {})) === true;
 }
