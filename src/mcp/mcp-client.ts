@@ -79,8 +79,13 @@ const OF_THE_RESULT = /output schema|structured content|tools\/call result/i;
 
 /** Starts a task and waits for its result; a task that nobody waits for any more is cancelled at once. */
 async function callAsTask(tasks: Tasks, params: CallToolParams, options: CallToolOptions): Promise<McpResult> {
-  // The SDK applies a time-out to each question of how the task is, and sees an abort between two of them.
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeout)]);
+  // The SDK applies a time-out to each question of how the task is, and sees an abort between two of them. A signal of
+  // `AbortSignal.timeout` within `AbortSignal.any` can be collected before its time: https://github.com/nodejs/node/issues/57736
+  const controller = new AbortController();
+  const { signal } = controller;
+  const timeOut = () => controller.abort(new DOMException(`no result within ${options.timeout} ms`, "TimeoutError"));
+  const timer = setTimeout(timeOut, options.timeout);
+  options.signal.addEventListener("abort", () => controller.abort(options.signal.reason), { once: true });
   let taskId: string | undefined;
   const run = async (): Promise<McpResult> => {
     for await (const message of tasks.callToolStream(params, undefined, { ...options, signal })) {
@@ -94,6 +99,7 @@ async function callAsTask(tasks: Tasks, params: CallToolParams, options: CallToo
   try {
     return await Promise.race([run(), aborted(signal)]);
   } finally {
+    clearTimeout(timer);
     // The call has failed by now, whatever becomes of the notice.
     if (signal.aborted && taskId !== undefined) tasks.cancelTask(taskId).catch(() => undefined);
   }
