@@ -18,8 +18,16 @@ export interface Runtime {
 
 const run = promisify(execFile);
 const LIMITS = { timeout: 300_000, maxBuffer: 64 * 1024 * 1024 };
-const PRINT =
-  'runFiles(files).then((report) => process.stdout.write("\\n" + JSON.stringify(report), () => process.exit()));';
+// Without the interval a program ends by itself in a test that waits for a timer that holds none, as a time limit is.
+const PRINT = `setInterval(() => {}, 1_000);
+runFiles(files).then((report) => process.stdout.write("\\n" + JSON.stringify(report), () => process.exit()));`;
+
+function lastReport(stdout: string): Report {
+  const line = stdout.slice(stdout.lastIndexOf("\n") + 1);
+  if (!line.startsWith("{"))
+    throw new Error(`the program ended without a report; it printed ${JSON.stringify(stdout)}`);
+  return JSON.parse(line);
+}
 
 /** A program that runs a file, and resolves the package from the folder where it is installed. */
 function program(name: string, find: () => Promise<string>, flags: readonly string[] = []): Runtime {
@@ -30,7 +38,7 @@ function program(name: string, find: () => Promise<string>, flags: readonly stri
       const target = { resolves: true, followsCalls: true, isLikeNode: true };
       const path = await bundleSuite(home, selection, { ...target, format: "esm", name: "program.mjs", tell: PRINT });
       const { stdout } = await run(command, [...flags, path], { ...LIMITS, cwd: home });
-      return JSON.parse(stdout.slice(stdout.lastIndexOf("\n")));
+      return lastReport(stdout);
     },
   };
 }

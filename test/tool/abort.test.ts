@@ -257,11 +257,16 @@ describe("the abort of an outer call", () => {
   });
 
   it("is not caused by that of a nested call", async () => {
-    const leaves = new ToolSet([defineTool({ name: "leaf", input: {}, call: () => never })]);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const call = () => {
+      controller.abort();
+      return never;
+    };
+    const leaves = new ToolSet([defineTool({ name: "leaf", input: {}, call })]);
     const outer = recordingTool({
       name: "outer",
       result: async ({ extensions, invocation }) => {
-        const signal = AbortSignal.timeout(2);
         const inner = await leaves.callWithExtensions("leaf", {}, extensions, { signal });
         return [inner.status === "failed" && inner.kind, invocation.signal.aborted];
       },

@@ -48,7 +48,8 @@ const testsOf = (task: Task): readonly Test[] => (task.type === "test" ? [task] 
 
 function describeFailure(task: Task): string {
   const [error] = task.result?.errors ?? [];
-  return `${task.fullName}: ${error?.stack ?? error?.message ?? "failed"}`;
+  // The stack of a time limit does not say that it is one.
+  return `${task.fullName}: ${error?.message ?? "failed"}\n${error?.stack ?? ""}`;
 }
 
 /** A suite fails without a test when its hook does or when its file cannot be read. */
