@@ -73,6 +73,7 @@ describe("decodeExtensions", () => {
     const decoded = decode(json as never, Length);
     await expect(decoded).rejects.toMatchObject({
       code: "invalid-argument",
+      message: expect.stringContaining("the JSON of the extensions"),
       details: { expected: "an object, keyed by token id" },
     });
   });

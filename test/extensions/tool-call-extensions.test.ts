@@ -480,7 +480,8 @@ describe("expect", () => {
     expect(() => extensions.expect(Session, Locale, Tenant)).toThrow(
       expect.objectContaining({
         code: "missing-extension",
-        message: expect.stringContaining('extensions "session", "tenant" missing; present: "locale"'),
+        message:
+          '[missing-extension] extensions "session", "tenant" missing; present: "locale"; add them with .with(token, value)',
         details: { missing: ["session", "tenant"], present: ["locale"] },
       }),
     );
