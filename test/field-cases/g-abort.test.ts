@@ -24,23 +24,31 @@ const ways: [string, (request: PromptRequest<never, unknown>) => Promise<unknown
 describe.each(ways)(
   "H17 openai/openai-agents-js #1521: cancelling stopped the model while tools ran on, a %s run",
   (_way, drive) => {
-    it("aborts a tool, a deaf tool and a tool in a sub-agent within 50 ms, each ending once, and rejects once", async () => {
+    it("aborts a tool, a deaf tool and a tool in a sub-agent at once, each ending once, and rejects once", async () => {
       const reason = new Error("user left");
       const controller = new AbortController();
-      const abortedAfter: number[] = [];
-      let abortedAt = 0;
+      let started = 0;
+      let aborted = 0;
       const waiting = defineTool({
         name: "waiting",
         input: { type: "object" },
         callWithExtensions: (_input, extensions) =>
           new Promise((_resolve, reject) => {
+            started += 1;
             extensions.require(ToolInvocationContext).signal.addEventListener("abort", () => {
-              abortedAfter.push(performance.now() - abortedAt);
+              aborted += 1;
               reject(new Error("stopped"));
             });
           }),
       });
-      const deaf = defineTool({ name: "deaf", input: { type: "object" }, call: () => new Promise<void>(() => {}) });
+      const deaf = defineTool({
+        name: "deaf",
+        input: { type: "object" },
+        call: () => {
+          started += 1;
+          return new Promise<void>(() => {});
+        },
+      });
       const callWaiting = { toolName: "waiting", input: {} };
       const inner = new Agent({
         name: "inner",
@@ -57,17 +65,16 @@ describe.each(ways)(
       const events: RunEvent[] = [];
       const request = outer.prompt("x").signal(controller.signal);
       const run = drive(request.on((event) => events.push(event)));
-      setTimeout(() => {
-        abortedAt = performance.now();
-        controller.abort(reason);
-      }, 20);
+      while (started < 3) await sleep(1);
+      controller.abort(reason);
+      // The case allows 50 ms; here they have heard of it before abort() returns.
+      expect(aborted).toBe(2);
       await expect(run).rejects.toBe(reason);
       expect(currentToolInvocation()).toBeUndefined();
       await sleep(10);
       process.off("unhandledRejection", listen);
 
-      expect(abortedAfter).toHaveLength(2);
-      expect(Math.max(...abortedAfter)).toBeLessThan(50);
+      expect(aborted).toBe(2);
       const ends = events.flatMap((event) =>
         event.type === "tool-failed" ? [[event.invocation.toolName, event.kind, event.error]] : [],
       );
